@@ -72,3 +72,15 @@ def test_slip_as_fast_as_waves_is_reported():
     speed = found.quantities["largest_slip_speed"].value
     check_fails(found, "slip_below_wave_speed", value=speed / 3464.0, limit=0.01)
     assert np.isfinite(speed)
+    # the first rupture is the fastest: a second onset does not make it slower
+    cells, law = 32, AgeingLaw(a=0.010, b=0.015, length=0.008, mu0=0.6, speed0=1e-6)
+    two = Fault(
+        law, cells=cells, length=4e3, normal_stress=50e6, shear_modulus=0.6e9, shear_speed=500.0,
+        plate_speed=1e-9, surface="none", speed_start=1e-9 * (1.0 + 0.5 * np.arange(cells) / cells),
+        state_start=1e13,
+    )  # fmt: skip
+    found = run(two, 1e-6, 4701193577.0183)
+    assert found.events["kind"].tolist() == ["onset", "arrest", "onset"]
+    coarse = {"cells_resolve_process_zone"}
+    line = check_fails(found, "slip_below_wave_speed", limit=0.01, beside=coarse)
+    assert line.value == pytest.approx(0.0885, rel=1e-3)

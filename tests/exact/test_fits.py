@@ -109,3 +109,83 @@ def test_coulomb_without_mass_is_a_play():
     np.testing.assert_allclose(
         reported, [0.0, 1.0, 3.0, 3.0, 2.0, -2.0, -3.0, -2.0, 3.0], atol=1e-12
     )
+
+
+def test_a_normal_force_that_varies_pulls_through_a_spring():
+    # a slider without mass on bristles: k (x - d) = N sigma0 z(d); from 10 s on the load grows by
+    # half, and the spring reaches the new bound of 45 N
+    t = np.linspace(0.0, 20.0, 2001)
+    normal = 100.0 + 50.0 * np.clip(t - 9.0, 0.0, 1.0) - 80.0 * np.clip(t - 16.0, 0.0, 1.0)
+    curve = Curve(force=np.sin(t), time=t, displacement=1e-3 * t, normal_force=normal)
+    law, rig = Dahl(1e3, 0.3), SpringDrive(1e4)
+    found = Predictor(curve, rig, Dahl)(fields(law), fields(rig)).force
+    # by bisection for the slip of every row: z' = 1 - sigma0 z / mu forwards, 1 + ... backwards
+    z, d, expected = 0.0, 0.0, []
+    for x, n in zip(1e-3 * t, normal, strict=True):
+
+        def bristle(slip, z=z):
+            steady = np.copysign(0.3 / 1e3, slip)
+            return steady + (z - steady) * np.exp(-1e3 / 0.3 * abs(slip))
+
+        def net(slip, x=x, n=n, d=d, bristle=bristle):
+            return 1e4 * (x - d - slip) - n * 1e3 * bristle(slip)
+
+        low, high = -1e-2, 1e-2
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if net(middle) > 0.0 else (low, middle)
+        z, d = bristle(low), d + low
+        expected.append(1e4 * (x - d))
+    assert found[-500] == pytest.approx(45.0, abs=1e-3)
+    assert found[-1] == pytest.approx(21.0, abs=1e-3)
+    # the rows of the loads have a rate, which the mean normal force of a row misses in second order
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=5e-3)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_rate_and_state_behind_a_spring_under_a_growing_load_in_both_directions(side):
+    from scipy.integrate import solve_ivp
+
+    law, k, v = AgeingLaw(0.01, 0.008, 1e-5), 1e6, 1e-6
+    t = np.linspace(0.0, 30.0, 601)
+
+    def load(time):
+        return 100.0 + 50.0 * np.clip((time - 10.0) / 5.0, 0.0, 1.0)
+
+    curve = Curve(force=np.sin(t), time=t, displacement=side * v * t, normal_force=load(t))
+    rig = SpringDrive(k)
+    found = Predictor(curve, rig, AgeingLaw)(fields(law), fields(rig)).force
+
+    def rates(time, y):
+        # the force k u = N mu gives the speed
+        mu = y[0] / load(time)
+        speed = law.speed0 * np.exp(
+            (mu - law.mu0 - law.b * np.log(y[1] * law.speed0 / law.length)) / law.a
+        )
+        return [k * (v - speed), 1.0 - speed * y[1] / law.length]
+
+    theta = law.length / v
+    start = [100.0 * float(law.coefficient(v, theta)), theta]
+    whole = solve_ivp(
+        rates, (0.0, 30.0), start, "LSODA", t_eval=t, rtol=1e-9, atol=1e-9, max_step=0.2
+    )
+    # the spring pulls by 1 N/s at most: its force cannot follow the load at once
+    assert start[0] < 61.0 < 79.0 < whole.y[0][-1] < 81.0
+    np.testing.assert_allclose(found, side * whole.y[0], rtol=0.0, atol=2e-3)
+
+
+def test_rate_and_state_behind_a_spring_does_not_turn_back():
+    t = np.linspace(0.0, 1.0, 11)
+    back = np.minimum(t, 1.6 - t)
+    rig = SpringDrive(1e6)
+    for x, ok in ((1e-6 * t, True), (-1e-6 * t, True), (1e-6 * back, False), (-1e-6 * back, False)):
+        curve = Curve(force=np.sin(t), time=t, displacement=x, normal_force=NORMAL)
+        if ok:
+            Predictor(curve, rig, AgeingLaw)
+        else:
+            with pytest.raises(st.ModelError, match="slips in one direction"):
+                Predictor(curve, rig, AgeingLaw)
+    curve = Curve(force=np.sin(t), time=t, displacement=1e-6 * t, normal_force=NORMAL)
+    for start in (3.0, st.fits.Free()):
+        with pytest.raises(st.ModelError, match="starts in steady slip"):
+            Predictor(curve, SpringDrive(1e6, force_start=start), AgeingLaw)

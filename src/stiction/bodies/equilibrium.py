@@ -124,7 +124,8 @@ def steepest_rest(system: RigidBodies) -> float:
     """
     if system.springs or any(np.any(body.force) or body.moment for body in system.bodies):
         got, needs = "loads beside gravity", "gravity alone"
-        why, try_ = "the tilt turns gravity.", "remove `springs`, `force` and `moment`."
+        why = "the tilt is a turn of gravity alone, and other loads would not turn with it."
+        try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
     _, rows, loads, scale = _balance(system)
     # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear

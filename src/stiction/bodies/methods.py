@@ -110,13 +110,14 @@ class EventDriven(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.policy is not None:
-            why = "a run takes the solution that it reports, and ends where there is none."
+            why = "rigid bodies have no policies: where accelerations are not unique, a run takes "
+            why += "one solution and reports a loss of determinism."
             raise ModelError("EventDriven.policy", repr(self.policy), "None", why, "leave it out.")
 
     def solve(self, system: RigidBodies, request: Request) -> Run:
         """Return the run of `system`."""
         if system.springs:
-            why = "between events its loads are constant."
+            why = "the method assumes constant loads between events; the force of a spring varies."
             try_ = "use TimeStepper."
             raise ModelError("EventDriven", "a system with springs", "one without", why, try_)
         from stiction.bodies.event_driven.run import solve_events

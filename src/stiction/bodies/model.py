@@ -218,7 +218,7 @@ class RigidBodies(Declared):
 
     def _check_springs(self) -> None:
         parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
-        count, why = self.n + len(self.supports), "it would move nothing."
+        count, why = self.n + len(self.supports), "a spring between other parts moves nothing."
         for k, spring in enumerate(self.springs):
             first, second = spring.first, spring.second
             got = f"the parts {first} and {second} {parts}"

@@ -183,7 +183,8 @@ class Polygon(_Cornered):
         points = np.array(self.points, dtype=np.float64)
         if len(points) > CORNERS_MOST:
             got, needs = f"{len(points)} corners", f"at most {CORNERS_MOST}"
-            raise ModelError("Polygon.points", got, needs, "contacts are numbered.", "take fewer.")
+            why = "contacts are identified by the numbers of corners, which have this bound."
+            raise ModelError("Polygon.points", got, needs, why, "leave out corners.")
         if not np.isfinite(points).all():
             raise ModelError("Polygon.points", "a coordinate not finite", needs, why, "correct it.")
         points = points - points.mean(axis=0)

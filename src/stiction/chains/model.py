@@ -424,7 +424,7 @@ class Chain(Declared):
                 repr(chosen),
                 "EventDriven() or ThetaStepper(...)",
                 "the other methods carry no derivatives.",
-                "leave the method out.",
+                "give None for EventDriven().",
             )
         found: Tangents = chosen.tangents(self, t_span, to, save)
         return found
@@ -454,7 +454,7 @@ class Chain(Declared):
                 repr(chosen),
                 "EventDriven()",
                 "the other methods have no adjoint.",
-                "leave the method out, or use Chain.tangents.",
+                "give None for EventDriven(), or use Chain.tangents.",
             )
         found: Gradients = chosen.gradients(self, t_span, of, to)
         return found
@@ -523,7 +523,7 @@ def _check_count(mass: object, n: object) -> None:
             count,
             f"at most {MOST_MASSES} masses",
             "every mass needs some 200 bytes, so a larger chain could exhaust the memory.",
-            "give fewer masses; a rod is resolved long before that.",
+            "give fewer masses: far fewer resolve a continuous rod.",
         )
     if size and size[0] != count:
         raise ModelError(
@@ -545,8 +545,8 @@ def _check_law(law: object) -> None:
         return
     from stiction.laws.rate_and_state import RateAndState
 
-    try_ = "Coulomb(mu=0.25)."
+    why, try_ = "the law is an object with its own fields.", "give Coulomb(mu=0.25)."
     if isinstance(law, RateAndState):
-        try_ = f"RateAndStateFriction({type(law).__name__}(...)), which has the masses' inertia."
-    why = "the law is an object with its own fields."
+        why = "this law is for faults, whose equations have no inertia."
+        try_ = f"give RateAndStateFriction({type(law).__name__}(...))."
     raise ModelError("Chain.law", repr(law), "a Friction", why, try_)

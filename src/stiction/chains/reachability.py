@@ -46,7 +46,8 @@ class Reach(Record):
     x_star : (n,) the equilibrium [m]
     duration : time of arrival [s], with all velocities zero
     longest : time before the arrival [s] during which no mass changes direction; a lower bound
-    sigma : (n,) direction in which each mass moves until then
+    sigma : (n,) direction in which each mass moves until then; 1 for a mass without friction in
+        slip and without force, which may change its direction
     interior : whether every mass is strictly within its friction bound at x_star
     margins : margin of each mass to slip there
     why_not_quasistatic : why the quasistatic problem does not reach it, with the margins

@@ -71,7 +71,8 @@ class Gate:
         if site not in ("", "none", "same-origin"):
             return "other pages may not ask this server"
         match = _TOKEN.match(path)
-        if match is None or not hmac.compare_digest(match[1], self.token):
+        # bytes: texts that are not ASCII cannot be compared in constant time
+        if match is None or not hmac.compare_digest(match[1].encode(), self.token.encode()):
             return "the address lacks the token that `stiction explore` printed"
         return ""
 

@@ -2,7 +2,7 @@
 
 Every cell satisfies sigma mu(V, theta) + eta V = tau0 + sum_j K_ij s_j: effective normal stress
 sigma, slip speed V, state theta, radiation damping eta, initial shear stress tau0, stiffness K,
-and slip s relative to the plates. Units are SI.
+and slip s relative to the plates. K is negative on its diagonal: slip unloads a cell. Units are SI.
 
 Source: Ruina 1983, J. Geophys. Res. 88, 10359; Rice 1993, J. Geophys. Res. 98, 9885.
 """
@@ -37,7 +37,7 @@ _WHY_START = "a run starts from a speed and a state."
 _WHY_STRESS = "the elastic stress depends on it."
 _WHY_BALANCE = "the balance of stress contains it."
 _TRY_CELLS = "give one number for all cells, > 0."
-# memory of a cell [bytes]: its parameters and its components of the stages
+# memory of a cell [bytes], 80 numbers: its parameters and its components of the stages
 CELLS = Count(2, "the fault is divided into cells.", "give a number such as 256.", each=8.0 * 80)
 _LAW = Part(
     "cells slide under it.",
@@ -65,7 +65,11 @@ class FaultSystem(Declared, abc.ABC):
 
     @property
     def state_size(self) -> int:
-        """Length of a state vector, 4 n + 2; layout as in `rate_kernels.rates`."""
+        """Length of a state vector, 4 n + 2.
+
+        n values each of ln V, ln theta, relative slip and heat, then two energies; see
+        `rate_kernels.rates`.
+        """
         return 4 * self.assembled().n + 2
 
 
@@ -121,6 +125,7 @@ class Cells(FaultSystem):
     @property
     def sigma(self) -> Floats:
         """(n,) normal stresses without pore pressure, compression > 0 [Pa]."""
+        # a field of both subclasses
         return np.full(self.n, getattr(self, "normal_stress"))  # noqa: B009
 
     @property
@@ -145,6 +150,7 @@ class Cells(FaultSystem):
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n,) slip speeds [m/s] and (n,) states theta [s] at the start."""
+        # fields of both subclasses
         speed = getattr(self, "speed_start")  # noqa: B009
         age = getattr(self, "state_start")  # noqa: B009
         v = np.full(self.n, self.plate_speed if speed is None else speed, dtype=np.float64)
@@ -286,7 +292,7 @@ class Fault(Cells):
             try_ = "leave out poisson, or give surface='none'."
             raise ModelError("Fault.poisson", got, needs, why, try_)
         if self.plate_speed == 0.0 and self.speed_start is None:
-            needs, try_ = "a speed if the plates are fixed", "give 1e-12."
+            needs, try_ = "a speed > 0 [m/s] if the plates are fixed", "give 1e-12."
             raise ModelError("Fault.speed_start", "None", needs, _WHY_START, try_)
 
     @property

@@ -278,7 +278,7 @@ def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tupl
             note = "shear_speed is not given"
             checks.append(Check("slip_below_wave_speed", None, None, 0.01, None, note))
         else:
-            ratio = float(h.progress.v_most) / system.shear_speed
+            ratio = float(h.progress.v_peak) / system.shear_speed
             checks.append(
                 Check(
                     "slip_below_wave_speed",

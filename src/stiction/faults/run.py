@@ -84,7 +84,8 @@ class _Integrator:
         if not (sigma > 0.0).all():
             got, needs = f"{sigma.min():.4g} Pa at the start", "more than 0 in every cell"
             where, why = "Fault.normal_stress less pore pressure", "an open fault has no friction."
-            raise ModelError(where, got, needs, why, "begin earlier, or inject less.")
+            try_ = "begin earlier, inject less, or give a higher normal stress."
+            raise ModelError(where, got, needs, why, try_)
         m.cells["stress_start"] = mu * sigma + self.system.damping * v
         m.progress[0].own_stiffness = abs(self._product(np.eye(1, n)[0])[0])
 
@@ -251,7 +252,7 @@ def start_of(system: Cells, method: Cycles, request: Request) -> Table[Progress]
     now.rtol, now.level, now.plate_speed = method.rtol, method.level, system.plate_speed
     now.traced_v, now.traced_age, now.apart = np.inf, np.inf, _TRACE_DISTANCE
     now.v_least = now.age_least = now.mu_least = np.inf
-    now.v_most = now.age_most = now.mu_most = -np.inf
+    now.v_most = now.age_most = now.mu_most = now.v_peak = -np.inf
     return progress
 
 

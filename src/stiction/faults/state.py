@@ -37,6 +37,7 @@ class Progress(Struct):
     apart : smallest change of ln V or ln theta between samples of the trace
     onset_at : time of the last onset [s]
     off_balance : largest residual of the balance before a projection, over the normal stress
+    v_peak : largest slip speed of a cell in the whole run [m/s]
     stage : index of the Runge-Kutta stage whose stress rate is needed; -1 between two steps
     aim, which : purpose of the requested product and monitored quantity; constants of
         `stepper_kernels`
@@ -73,6 +74,7 @@ class Progress(Struct):
     apart: float
     onset_at: float
     off_balance: float
+    v_peak: float
     stage: int
     aim: int
     which: int

@@ -154,6 +154,7 @@ def _update_extremes(m: MethodState, state: Floats) -> None:
     v, age = math.exp(state[i]), math.exp(state[n + i])
     mu, _ = coefficient(state[i], state[n + i], m.cells[i])
     now.v_least, now.v_most = min(now.v_least, v), max(now.v_most, v)
+    now.v_peak = max(now.v_peak, v)
     now.age_least, now.age_most = min(now.age_least, age), max(now.age_most, age)
     now.mu_least, now.mu_most = min(now.mu_least, mu), max(now.mu_most, mu)
 

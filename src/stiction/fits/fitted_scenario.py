@@ -59,15 +59,16 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
 
+    law, pull = _with_start(fit, normal)
     breakpoints = np.unique(
         np.linspace(0, time.size - 1, min(time.size, _MOST_BREAKPOINTS)).astype(int)
     )
     load = PiecewiseLinear(
         time=tuple(time[breakpoints].tolist()),
-        value=tuple((stiffness * place[breakpoints]).tolist()),
+        value=tuple((pull + stiffness * place[breakpoints]).tolist()),
     )
     note = _NOTE + _invented(fit, mass, stiffness)
-    chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=fit.law, normal_force=normal)
+    chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=law, normal_force=normal)
     return Scenario(chain, EventDriven(), note=note, **common)
 
 
@@ -75,6 +76,20 @@ _NOTE = (
     "The load is the stiffness times the motion of the spring's end: the force in the spring is "
     "the load minus the stiffness times the displacement of the block."
 )
+
+
+def _with_start(fit: Fit, normal: float) -> tuple[Any, float]:
+    """Return the law, and the spring force at the first row [N].
+
+    A law with bristles starts with the deflection of that force, as in the fit.
+    """
+    law: Any = fit.law
+    if not isinstance(fit.rig, SpringDrive):
+        return law, 0.0
+    force = float(fit.rig.force_start)  # type: ignore[arg-type]
+    if force != 0.0 and hasattr(law, "deflection_start"):
+        law = dataclasses.replace(law, deflection_start=force / (normal * law.sigma0))
+    return law, force
 
 
 def _invented(fit: Fit, mass: float, stiffness: float) -> str:

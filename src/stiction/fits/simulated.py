@@ -329,9 +329,10 @@ class RunProblem(Problem):
         return forces
 
     def _smallest_size(self, field: str) -> float:
-        """Return the typical size of a coordinate that may be zero, from its bounds."""
+        """Return the typical size of a coordinate that may be zero, from its bounds or start."""
         (q,) = [q for q in self.parameters if q.field == field]
-        return 0.1 * (q.high - q.low)
+        # without an upper bound the start is positive, see `_parameter`
+        return 0.1 * (q.high - q.low if math.isfinite(q.high - q.low) else q.start or 1.0)
 
 
 def _parameter(scenario: Scenario, place: Place, free: Free) -> Parameter:
@@ -411,8 +412,9 @@ def _slopes_at(at: Floats, x: Floats, x_by: Floats, force: Floats, force_by: Flo
 def _rising(x: Floats, along: str) -> npt.NDArray[np.int64]:
     """Return the indices of samples in order of increasing `x`; raise an error if `x` reverses."""
     steps = np.diff(x)
-    if (steps < 0.0).all() and steps.size:
-        return np.arange(x.size)[::-1]
+    if (steps <= 0.0).all() and (steps < 0.0).any():
+        # of equal values the first sample, as for a quantity that rises
+        return np.flatnonzero(np.r_[True, steps < 0.0])[::-1]
     if (steps < 0.0).any():
         why = "one value would have two forces."
         needs, try_ = "a monotonic quantity", 'compare by along="time".'

@@ -112,6 +112,7 @@ def write_vtkhdf(run: Run, path: Path) -> None:
 
 def _bodies(run: Run) -> _Grid:
     known = run.variables
+    # drawn points are numbered from 0, as in VTK
     cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
     point = {
         name: np.asarray(variable.values, dtype=np.float64)
@@ -144,7 +145,10 @@ def _lines(run: Run) -> _Grid:
 
 
 def _put(group: Any, name: str, values: npt.NDArray[Any], moving: tuple[int, ...]) -> None:
-    """Write an array that changes with time (as vectors if it has axes), or a constant array."""
+    """Write an array that changes with time (as vectors if it has axes), or a constant array.
+
+    moving : (times, points or cells), the leading axes of arrays that change
+    """
     if values.shape[:2] != moving:
         group.create_dataset(name, data=values)
     elif values.ndim == 3 and values.shape[2] <= 3:
@@ -184,4 +188,5 @@ def _put_steps(root: Any, grid: _Grid) -> None:
         if group in root:
             offsets = steps.create_group(f"{group}Offsets")
             for name, stored in root[group].items():
+                # a constant array has one block, whose offset is zero at all times
                 offsets[name] = size * each * (stored.shape[0] > size)

@@ -30,6 +30,10 @@ def brief(value: object) -> str:
 
     Verified by: tests/unit/numerics/test_shown.py::test_values_in_few_words
     """
+    if isinstance(value, np.bool_ | np.integer) or (
+        isinstance(value, np.ndarray) and value.ndim == 0
+    ):
+        value = value.item()
     if value is None or isinstance(value, bool | int):
         return repr(value)
     if isinstance(value, float | np.floating):
@@ -86,7 +90,9 @@ def exact_text(value: object) -> str:
         )
         return f"{type(value).__name__}({', '.join(given)})"
     if isinstance(value, np.ndarray | list | tuple):
-        entries = value.tolist() if isinstance(value, np.ndarray) and value.ndim else list(value)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return exact_text(value.item())
+        entries = value.tolist() if isinstance(value, np.ndarray) else list(value)
         if len(entries) > _MOST_ENTRIES and all(_same(entry, entries[0]) for entry in entries):
             return f"{len(entries)} x {exact_text(entries[0])}"
         return f"[{', '.join(map(exact_text, entries))}]"

@@ -75,7 +75,7 @@ def key_of(figure: str, items: Mapping[str, Item]) -> str:
         return figure.strip().lower()
     if (key := f"figure-{figure.strip().lower()}") in items:
         return key
-    match = re.fullmatch(r"(fig(?:ure)?|table)?s?[\s.-]*(\d+)", figure.strip().lower())
+    match = re.fullmatch(r"(?:(fig(?:ure)?|table)s?)?[\s.-]*(s?\d+)", figure.strip().lower())
     if match is not None:
         kind = "table" if match[1] == "table" else "figure"
         if (key := f"{kind}-{match[2]}") in items:

@@ -84,11 +84,12 @@ class CrossedRods(Declared):
         super().__post_init__()
         if abs(np.sin(self.angle)) < np.sin(np.radians(10.0)) - 1e-12:
             why = "nearly parallel rods have no single contact point."
-            _refuse("angle", self.angle, "between 10 and 170 degrees [rad]", why, "give pi / 3.")
+            needs = "an angle [rad] between 10 and 170 degrees"
+            _refuse("angle", self.angle, needs, why, "give pi / 3.")
         spacing = self.length / self.elements
         for place in self.contact:
             if not _ROOM * spacing <= place <= self.length - _ROOM * spacing:
-                needs = "a position farther from both ends [m]"
+                needs = f"a position at least {_ROOM * spacing:.6g} m from both ends"
                 _refuse("contact", place, needs, _WHY_ROOM, "give the middle.")
 
     @property

@@ -108,7 +108,7 @@ class Rods(RodSystem):
                 raise ModelError(
                     f"Rods.rods[{n}].section",
                     f"bending stiffnesses of {first:.6g} and {second:.6g} N m^2",
-                    "equal ones",
+                    "two equal stiffnesses",
                     "inertia and damping are those of a round section.",
                     "use rods.equilibrium, follow_path or wrapped_path.",
                 )

@@ -343,7 +343,7 @@ def _integrated(
     """Return the motion dy/dt = `rate`, y = (q, v, k multipliers), at `times`."""
     from scipy.integrate import solve_ivp
 
-    times = numbers("times", times, unit="s", why="the motion is saved there.", try_="0 to 1.")
+    times = numbers("times", times, unit="s", why="the motion is saved there.", try_="[0, 1].")
     solution = solve_ivp(
         rate,
         (times[0], times[-1]),
@@ -357,10 +357,10 @@ def _integrated(
         raise SolveError(
             explain(
                 type(body).__name__,
-                f"no step at t = {solution.t[-1]:.6g} s",
-                "a condition of full rank",
-                str(solution.message),
-                "end the motion earlier.",
+                f"an integration that stopped at t = {solution.t[-1]:.6g} s",
+                f"a motion that can be integrated up to t = {times[-1]:.6g} s",
+                f"SciPy's solve_ivp reports: {solution.message}",
+                "end the motion before it stops.",
             )
         )
     n = body.masses.size

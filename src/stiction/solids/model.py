@@ -217,7 +217,7 @@ class Assembled(Declared):
                 try_ = 'take passes="two-half-pass".'
                 if itself:
                     why = "self-contact is computed for plane bodies only."
-                    try_ = "remove this contact."
+                    try_ = "leave this contact out."
                 raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
     def _check_side(self, side: Boundary) -> None:

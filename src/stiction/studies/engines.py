@@ -265,9 +265,10 @@ def on_dask(
     try:
         import distributed
     except ImportError as error:
-        needs, why = "the package distributed", "this engine uses a Dask cluster."
+        got, needs = "an environment without Dask", "the package distributed"
+        why = "this engine uses a Dask cluster."
         try_ = 'pip install "stiction[cluster]"; or leave --engine out for processes.'
-        raise StoreError("--engine dask", "no such package", needs, why, try_) from error
+        raise StoreError("--engine dask", got, needs, why, try_) from error
     with contextlib.ExitStack() as ended:
         try:
             if address is None:

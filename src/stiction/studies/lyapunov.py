@@ -134,7 +134,8 @@ def lyapunov_exponents(
     settle = number(f"{where}.settle", settle, rule="positive", why=why, try_=try_)
     if not start + settle < end:
         got, needs = f"{settle:.6g}", f"less than the span, {end - start:.6g}"
-        raise ModelError(f"{where}.settle", got, needs, "the rest of it is averaged.", try_)
+        why = "growth is averaged over the rest of the span."
+        raise ModelError(f"{where}.settle", got, needs, why, try_)
     motion = _Motion(system, method, start, (end - start) * _LONGEST)
     motion.approach(start + 0.5 * settle)
     motion.follow(start + settle)

@@ -82,14 +82,22 @@ class NoiseStudy(Record):
 
     @property
     def to_plus(self) -> Floats:
-        """(l,) fraction of the paths that leave to h > 0."""
-        gone = self.side != 0.0
-        return np.asarray((self.side > 0.0).sum(axis=1) / np.maximum(gone.sum(axis=1), 1))
+        """(l,) fraction to h > 0 of the paths that leave, NaN if none does."""
+        gone = (self.side != 0.0).sum(axis=1)
+        share = (self.side > 0.0).sum(axis=1) / np.maximum(gone, 1)
+        return np.where(gone > 0, share, np.nan)
 
     @property
     def exponent(self) -> float:
-        """Exponent of the mean time at the surface as a power of the level."""
-        return float(np.polyfit(np.log(self.levels), np.log(self.mean_dwell), 1)[0])
+        """Exponent of the mean time at the surface as a power of the level.
+
+        It is fitted to the levels at which a path leaves; NaN for fewer than two different ones.
+        """
+        known = np.isfinite(self.mean_dwell)
+        if np.unique(self.levels[known]).size < 2:
+            return np.nan
+        logs = np.log(self.levels[known]), np.log(self.mean_dwell[known])
+        return float(np.polyfit(*logs, 1)[0])
 
     def __str__(self) -> str:
         """Return one line for each level."""
@@ -101,7 +109,9 @@ class NoiseStudy(Record):
                 self.levels, self.mean_dwell, self.to_plus, self.resolved, strict=True
             )
         ]
-        return "\n".join([*lines, f"time at the surface ~ level^{self.exponent:.2f}"])
+        if np.isfinite(self.exponent):
+            lines.append(f"time at the surface ~ level^{self.exponent:.2f}")
+        return "\n".join(lines)
 
 
 def noise_study(
@@ -144,7 +154,7 @@ def noise_study(
     """
     from stiction.switching.smooth_kernels import Noise, noisy_paths
 
-    level, steps = _checked(levels, t_end, paths, step, seed)
+    level, steps = _checked(levels, t_end, paths, step, away, seed)
     c, (lost, x_lost) = system.compiled, _first_loss(system, float(t_end))
     x0, scale = system.start_state(), np.array(c.scale)
     size = (system.gradient(x_lost)[0] * scale).astype(np.float64)
@@ -211,7 +221,7 @@ def _layer(system: SwitchingSystem, x: Floats, spread: float) -> float:
 
 
 def _checked(
-    levels: Sequence[float], t_end: float, paths: int, step: float, seed: int
+    levels: Sequence[float], t_end: float, paths: int, step: float, away: float, seed: int
 ) -> tuple[Floats, int]:
     """Return the levels and the number of steps; refuse those that cannot be computed."""
     level = numbers(
@@ -228,14 +238,16 @@ def _checked(
     whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     number("noise_study.t_end", t_end, rule="positive", why="paths start at 0.", try_="give 3.0.")
     number("noise_study.step", step, rule="positive", why="it is a duration.", try_="give 1e-4.")
+    why = "a path leaves the surface at this |h|."
+    number("noise_study.away", away, rule="positive", why=why, try_="give 0.05.")
     steps = int(np.ceil(float(t_end) / step))
     if steps * paths * level.size > _MOST_STEPS:
         raise ModelError(
             "noise_study",
             f"{steps} steps for {paths} paths and {level.size} levels",
             f"at most {_MOST_STEPS:.0e} steps in all",
-            "all of them are computed.",
-            "take a longer step or fewer paths.",
+            "the time of the study is that of all steps.",
+            "take a longer step, an earlier end, or fewer paths or levels.",
         )
     return level, steps
 

@@ -52,8 +52,8 @@ class Leave(Policy):
     Parameters
     ----------
     side : "+" or "-", the side of the surface to which the solution leaves
-    after : time spent in the escaping region before the exit [time unit of the system]; positive
-        at a two-fold, because no solution leaves it at once
+    after : time spent in the escaping region before the exit [time unit of the system]. No solution
+        leaves a two-fold at once, so there it must be positive
 
     Verified by: tests/unit/switching/test_policies.py::test_leave_a_two_fold
     """
@@ -70,8 +70,9 @@ class Sample(Policy):
     ----------
     n : number of exits drawn at each loss of determinism
     hazard : rate of leaving [1 / time unit]: dwell times are exponential with this rate,
-        sides and directions are equally likely. After a two-fold the distribution is truncated at
-        the last exit of its direction, by repeated draws
+        sides and directions are equally likely. After a two-fold each direction has a latest exit;
+        a draw beyond it is repeated. At most 20 n draws are made, so fewer than n exits are
+        possible
     seed : seed of the random numbers
 
     Verified by: tests/unit/switching/test_policies.py::test_sampled_dwell_times
@@ -84,11 +85,13 @@ class Sample(Policy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Enumerate(Policy):
-    """Follow exits on a grid, to both sides; the run takes the first one, the results list all.
+    """Follow several exits, to both sides; the run takes the first one, the results list all.
 
     Parameters
     ----------
-    grid : number of exits per direction
+    grid : at a two-fold, the number of directions and the number of exits in each direction, to
+        both sides: at most 2 `grid` squared exits. At other losses of determinism it is not used:
+        each exit direction is followed, at once
     """
 
     grid: Annotated[int, _GRID] = 8

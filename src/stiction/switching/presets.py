@@ -183,7 +183,7 @@ class RelayFeedback(SwitchingSystem):
                 self.pole,
                 "a number whose powers are finite",
                 "the matrix holds powers of it.",
-                "scale the time.",
+                "take a unit of time in which the pole is of order one.",
             )
 
     @property

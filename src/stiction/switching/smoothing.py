@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Request
-from stiction.errors import ModelError, SolveError
+from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.switching.flow.state import Addresses
@@ -119,7 +119,8 @@ def smoothed_run(
     Raises
     ------
     ModelError : for a system of several surfaces, or a sign this package does not know.
-    SolveError : if LSODA fails, or needs more than five million evaluations.
+    SolveError : if LSODA fails, or needs more than five million evaluations; if the field of the
+        other side of h = 0, continued to a saved state, contributes as if it were near the surface.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_sliding_is_approached
 
@@ -160,10 +161,9 @@ def smoothed_run(
         nonlocal calls
         calls += 1
         if calls > _MOST_CALLS:
-            raise SolveError(
-                f"smoothed_run: {_MOST_CALLS} evaluations were used up before the last time; "
-                "take a larger width or rtol"
-            )
+            got, needs = f"no end after {_MOST_CALLS} evaluations", "a run up to the last time"
+            why, try_ = "the number of evaluations is bounded.", "take a larger width or rtol."
+            raise SolveError(explain("smoothed_run", got, needs, why, try_))
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
@@ -173,8 +173,41 @@ def smoothed_run(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
     )
     if not answer.success:
-        raise SolveError(f"smoothed_run: LSODA failed: {answer.message}")
+        # times before the first saved one are not in the answer
+        reached = max([span[0], *answer.t])
+        got, needs = f"a run that failed after t = {reached:.6g}", "a run up to the last time"
+        why, try_ = f"LSODA reports: {answer.message}", "take a larger width or rtol."
+        raise SolveError(explain("smoothed_run", got, needs, why, try_))
+    for t, x in zip(answer.t.tolist(), answer.y.T, strict=True):
+        if not np.isfinite(x).all() or _other_side_acts(system, x, sign, width):
+            got = f"the field of the other side of h = 0 acting on the solution at t = {t:.6g}"
+            needs = f"fields that grow less away from their side, where |h| > {width:.3g}"
+            why = "the weight of the smoothed sign decreases less than that field grows."
+            try_ = "take a smaller width, or TanhSign(), whose weight decreases exponentially."
+            raise SolveError(explain("smoothed_run", got, needs, why, try_))
     return np.asarray(answer.y.T)
+
+
+def _other_side_acts(system: SwitchingSystem, x: Floats, sign: SmoothSign, width: float) -> bool:
+    """Return whether the field of the other side contributes much at a state far from h = 0.
+
+    Its weight (1 - |s|) / 2 is below 0.05 there. Much is a quarter of the jump at the surface.
+    """
+    h, scale = float(system.surfaces_at(x)[0]), np.asarray(system.compiled.scale)
+    s = abs(float(sign.sign(h, width)))
+    if s < 0.9:
+        return False
+
+    def jump(at: Floats) -> tuple[float, float]:
+        side = float(np.sign(h))
+        own, other = (system.field(at, k) / scale for k in (side, -side))
+        return float(np.abs(other - own).max()), float(np.abs(own).max())
+
+    normal = system.gradient(x)[0] * scale
+    nearest = x - scale * normal * (h / float(normal @ normal))
+    apart, own = jump(x)
+    acts = 0.5 * (1.0 - s) * apart
+    return acts > max(0.25 * jump(nearest)[0], 0.01 * own)
 
 
 def smoothing_study(
@@ -217,6 +250,8 @@ def smoothing_study(
         why="the runs start at 0.",
         try_="give an end time such as 2.5.",
     )
+    why, try_ = "a run leaves the surface at this |h|.", "give 0.005."
+    number("smoothing_study.away", away, rule="positive", why=why, try_=try_)
     why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)
     whole("smoothing_study.saves", saves, least=2, each=each, why=why, try_="401.")
     time = np.linspace(0.0, float(t_end), saves)

@@ -36,6 +36,7 @@ def test_our_own_page_may_ask():
         f"/?{'t' * 43}",
         f"/{'T' * 43}/",
         f"/{'t' * 43}%2f",
+        f"/{'é' * 43}/",
     ],
 )
 def test_the_token_is_the_first_part_of_the_path(path):

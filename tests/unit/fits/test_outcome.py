@@ -1,5 +1,6 @@
 import json
 import tomllib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from matplotlib.figure import Figure
 
 import stiction as st
 from stiction.errors import ModelError, StoreError
+from stiction.fits import Curve, SpringDrive
 from stiction.fits.figures import FitFigures
+from stiction.fits.fitted_scenario import scenario_of_fit
 from stiction.fits.folder import fit_in, report
 from stiction.fits.outcome import Estimate
 from stiction.io.verify import DAMAGED, VALID, examined
@@ -111,6 +114,20 @@ def test_a_scenario_names_what_is_invented(name, words, dahl):
     assert ("Invented" in note) == bool(words)
     if name == "Dahl":
         assert f"{found.scenario().system.mass[0]:.4g} kg" in note
+
+
+@pytest.mark.parametrize("law", [st.Coulomb(0.3), st.laws.Dahl(50.0, 0.3)])
+def test_a_scenario_starts_with_the_force_of_the_test(law):
+    t, k, start = np.linspace(0.0, 1.0, 101), 10.0, 0.2
+    pull = np.minimum(start + k * 0.1 * t, 0.3)
+    curve = Curve(force=pull, time=t, displacement=0.1 * t, noise=1e-3)
+    rig = SpringDrive(k, offset=0.0, drift=0.0, force_start=start)
+    block = scenario_of_fit(SimpleNamespace(curves=[curve], forces=[pull], rig=rig, law=law)).system
+    # the spring of the block at x = 0 has the first force, and so have the bristles
+    forces = [block.load.at(0.0), block.load.at(0.5)]
+    np.testing.assert_allclose(forces, [start, start + 0.5], rtol=1e-12)
+    if isinstance(law, st.laws.Dahl):
+        assert 50.0 * block.law.deflection_start == pytest.approx(start, rel=1e-12)
 
 
 def test_damage_is_reported(tmp_path, dahl):

@@ -8,7 +8,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, ScenarioError
 from stiction.fits import Curve, Free, Simulated, fit_scenario
-from stiction.fits.simulated import RunProblem
+from stiction.fits.simulated import RunProblem, _rising
 from stiction.io.scenario import read_scenario
 
 CHAIN = dataclasses.replace(read_scenario("slip-wave"), t_end=8.0)
@@ -50,6 +50,22 @@ def test_a_chain_gives_its_numbers_back(chain):
     assert chain["law.mu"].error < 0.01 * 0.21
     assert (chain["law.mu"].unit, chain["stiffness"].unit) == ("1", "N/m")
     assert chain.audit.ok
+
+
+def test_a_lower_bound_alone_may_be_negative():
+    curve = Curve(force=np.sin(T), time=T, displacement=T)
+    rig = Simulated(CHAIN, force="x[2]", **ALONE)
+    for free, size in ((Free(low=-1.0), 0.025), (Free(low=-1.0, high=2.0), 0.3)):
+        problem = RunProblem([curve], rig, {"law.mu": free})
+        assert problem._smallest_size("law.mu") == pytest.approx(size)
+
+
+def test_a_quantity_that_pauses_is_compared_in_both_directions():
+    x = np.array([1.0, 2.0, 2.0, 3.0])
+    assert _rising(x, "x").tolist() == [0, 1, 3]
+    assert _rising(-x, "x").tolist() == [3, 1, 0]
+    with pytest.raises(st.ModelError, match="reverses"):
+        _rising(np.array([1.0, 2.0, 1.0]), "x")
 
 
 def test_what_was_found_runs_on(chain, tmp_path):

@@ -38,7 +38,7 @@ def law(name):
 
 
 def rig(mass=M):
-    return np.array([K, mass, N, ETA])
+    return np.array([K, mass, N, ETA, 0.0])
 
 
 def slope(name, w, z, s):

@@ -276,7 +276,7 @@ def test_singular_matrix_is_an_error_of_this_package(solver, name):
     matrix = SINGULAR[name]
     b = np.random.default_rng(8).normal(size=matrix.shape[0])
     with solver.start() as workspace:
-        with pytest.raises(LinearSolveError, match="regular to working precision"):
+        with pytest.raises(LinearSolveError, match="nonsingular to working precision"):
             workspace.factorise(matrix).solve(b)
         # the workspace is as good as new
         good = laplacian(3, 3)
@@ -292,7 +292,7 @@ def test_singular_values_in_a_known_pattern(solver):
     with solver.start() as workspace:
         x = workspace.factorise(matrix).solve(b)
         matrix.data[matrix.indptr[5] : matrix.indptr[6]] = 0.0
-        with pytest.raises(LinearSolveError, match="regular"):
+        with pytest.raises(LinearSolveError, match="nonsingular"):
             workspace.factorise(matrix).solve(b)
         matrix.data[:] = good
         assert np.abs(workspace.factorise(matrix).solve(b) - x).max() < 1e-12 * np.abs(x).max()
@@ -306,7 +306,7 @@ def test_nearly_singular_matrix_is_noticed(solver):
     scale = sp.diags(np.random.default_rng(9).uniform(0.5, 2.0, 40))
     matrix = sp.csr_matrix(scale @ line @ scale)
     b = np.random.default_rng(10).normal(size=40)
-    with solver.start() as workspace, pytest.raises(LinearSolveError, match="regular"):
+    with solver.start() as workspace, pytest.raises(LinearSolveError, match="nonsingular"):
         workspace.factorise(matrix).solve(b)
 
 

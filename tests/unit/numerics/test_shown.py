@@ -35,6 +35,10 @@ from stiction.numerics.shown import brief, counted, exact_text, plural, table_ht
         (tuple(range(8)), "[0, 1, 2, 3, 4, 5, 6, 7]"),
         (tuple(range(9)), "[0, 1, 2, 3, ... 8] (9)"),
         (np.float64(1.0 / 3.0), "0.333333"),
+        (np.int64(3), "3"),
+        (np.True_, "True"),
+        (np.array([1, -1], dtype=np.int8), "[1, -1]"),
+        (np.array(0.5), "0.5"),
     ],
 )
 def test_values_in_few_words(value, words):
@@ -53,6 +57,7 @@ def test_records_leave_out_defaults():
 def test_exact_texts_differ_where_values_do():
     same = [st.Coulomb(0.25), [1.0, 0.5, 3], 5 * [0.5], "x", None, 2, st.Coulomb([0.1, 0.2])]
     assert list(map(exact_text, same)) == list(map(brief, same))
+    assert exact_text(np.array(0.1 + 0.2)) == "0.30000000000000004"
     masses = [0.3] * 20
     others = [*masses[:10], 0.4, *masses[11:]]
     pairs = [

@@ -7,7 +7,9 @@ import msgspec
 import pytest
 from browser import Browser, chromium
 
+from stiction.errors import ModelError
 from stiction.papers.items import Item, Row
+from stiction.papers.making import key_of
 from stiction.papers.verdicts import VERDICTS, Made, Verdicts, read_verdicts, report
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='alert(2)'>\"&"
@@ -95,3 +97,27 @@ def test_it_opens_without_a_word(tmp_path):
         assert browser.run("document.documentElement.scrollWidth <= innerWidth")
         assert not browser.problems
         assert browser.requests == [path.resolve().as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ("2", "figure-2"),
+        ("Fig. 2", "figure-2"),
+        ("figures 2", "figure-2"),
+        ("S1", "figure-s1"),
+        ("Fig. S1", "figure-s1"),
+        ("figure-s1", "figure-s1"),
+        ("Table 2", "table-2"),
+        # a figure of the supplement is another than that of the paper
+        ("S2", None),
+        ("Fig. S2", None),
+    ],
+)
+def test_a_figure_is_named_as_in_the_paper(given, key):
+    items = dict.fromkeys(("figure-2", "figure-s1", "table-2"))
+    if key is not None:
+        assert key_of(given, items) == key
+        return
+    with pytest.raises(ModelError, match="one of figure-2"):
+        key_of(given, items)

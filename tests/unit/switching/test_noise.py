@@ -1,5 +1,7 @@
 """Noise behind a two-fold: it chooses, repeatably, and not one side alone."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -55,9 +57,30 @@ def test_what_no_step_resolves_is_reported():
     assert str(study).count("not resolved") == 1
 
 
+def test_paths_without_an_exit_have_no_side_and_one_level_no_exponent():
+    # no path is as far away as 10 at the end
+    study = noise_study(START, [1e-3], 1.3, paths=2, step=1e-2, away=10.0)
+    assert (study.side == 0.0).all()
+    assert np.isnan(study.to_plus).all()
+    left = dataclasses.replace(study, dwell=np.ones((1, 2)), side=np.array([[1.0, -1.0]]))
+    assert left.to_plus.tolist() == [0.5]
+    assert np.isnan(left.exponent)
+    assert "level^" not in str(left)
+    two = dataclasses.replace(
+        left, levels=np.array([1e-3, 1e-2, 1e-1]), dwell=np.array([[1.0], [10.0], [np.nan]])
+    )
+    assert two.exponent == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
-    ("levels", "t_end", "match"), [([0.0], 3.0, "levels"), ([1e-3], 0.5, "loses determinism")]
+    ("levels", "t_end", "more", "match"),
+    [
+        ([0.0], 3.0, {}, "levels"),
+        ([1e-3], 0.5, {}, "loses determinism"),
+        ([1e-3], 3.0, {"away": float("nan")}, "away"),
+        ([1e-3], 3.0, {"away": -0.05}, "away"),
+    ],
 )
-def test_bad_input(levels, t_end, match):
+def test_bad_input(levels, t_end, more, match):
     with pytest.raises(ModelError, match=match):
-        noise_study(START, levels, t_end, paths=2, step=1e-3)
+        noise_study(START, levels, t_end, paths=2, step=1e-3, **more)

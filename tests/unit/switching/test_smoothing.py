@@ -77,8 +77,17 @@ def test_several_surfaces_are_refused():
 
 def test_work_without_end_is_given_up(monkeypatch):
     monkeypatch.setattr("stiction.switching.smoothing._MOST_CALLS", 40)
-    with pytest.raises(st.SolveError, match="40 evaluations were used up"):
+    with pytest.raises(st.SolveError, match="no end after 40 evaluations"):
         smoothed_run(START, TanhSign(), 1e-6, np.linspace(0.0, 0.9, 10))
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-3])
+def test_a_steep_law_of_the_other_side_is_not_taken_for_friction(width):
+    # the friction of the other side grows as exp(slip / 0.02), its weight falls as 1 / slip^2
+    block, time = st.switching.StaticJumpOscillator(v_scale=0.02), np.linspace(0.0, 8.0, 41)
+    with pytest.raises(st.SolveError, match="the other side of h = 0 acting"):
+        smoothed_run(block, SquareRootSign(), width, time)
+    assert np.isfinite(smoothed_run(block, TanhSign(), width, time)).all()
 
 
 def test_the_sign_of_rolling_is_smooth_too():

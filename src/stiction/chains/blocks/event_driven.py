@@ -144,7 +144,7 @@ class _MemberSolver:
             stop=stop,
             kinds=raw.kinds,
             energy=ledger_of(np.stack(sums, axis=2), saved.heat),
-            given=raw.given,
+            given=raw.returned,
             stats={
                 **{name: raw.counts[:, k] for k, name in enumerate(_NAMES)},
                 "order": np.full(m, self.method.order),
@@ -184,7 +184,7 @@ def _raw(m: int, n: int, save: Floats) -> Records:
     return Records(
         done=np.zeros(m, np.int8),
         saved=saved_states(n, save, (m,)),
-        given=np.zeros(m),
+        returned=np.zeros(m),
         onset=np.full((m, n), np.nan),
         stop_state=np.full((m, n + 1), np.nan),
         kinds=Kinds.table(m),

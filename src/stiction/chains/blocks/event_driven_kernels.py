@@ -60,9 +60,10 @@ class Members(NamedTuple):
 class Records(NamedTuple):
     """Results of each chain.
 
-    done : (m,) 1 if the chain reached the end and no grazing was recorded
+    done : (m,) 1 if the chain reached the end, both samples were written, and no grazing was
+        recorded
     saved : samples at the start and at the end, with a leading axis
-    given : (m,) heat that friction returned in steps [J]
+    returned : (m,) heat that friction returned to the masses in steps [J]
     onset : (m, n) time of the first onset of slip of each mass, NaN for none
     stop_state : (m, n + 1) displacements [m] in which all masses stick up to the end, and last the
         time [s]; NaN if a mass slips at the end
@@ -74,7 +75,7 @@ class Records(NamedTuple):
 
     done: npt.NDArray[np.int8]
     saved: Saved
-    given: Floats
+    returned: Floats
     onset: Floats
     stop_state: Floats
     kinds: Table[Kinds]
@@ -105,23 +106,24 @@ def solve_motions(
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
-    now = state.progress[0]
+    now, end = state.progress[0], span[1]
+    most_steps, most_events = most
     for b in range(members.masses.shape[0]):
         q, saved = _problem(p, members, b), _saved_of(records.saved, b)
         _start(q, members, b, state, events, s, span)
         first_modes(q, state)
         records.stop_state[b, :] = np.nan
-        at_rest = -1
+        events_at_rest = -1
         code = ALL_STUCK
         # the kernel returns when all masses stick, and continues to the end
-        while code == ALL_STUCK and now.steps < most[0]:
-            left = most[0] - now.steps
-            code = advance(q, state, saved, events, s, span[1], left, most[1])
+        while code == ALL_STUCK and now.steps < most_steps:
+            left = most_steps - now.steps
+            code = advance(q, state, saved, events, s, end, left, most_events)
             if code == ALL_STUCK:
                 now.rest_seen = 1
-                at_rest = now.events
+                events_at_rest = now.events
                 _record_equilibrium(state, records.stop_state, b)
-        if at_rest != now.events:
+        if events_at_rest != now.events:
             # a later event disproves that all masses stuck for good
             records.stop_state[b, :] = np.nan
         good = code == DONE and (now.touch_rows == 0)
@@ -195,7 +197,8 @@ def _start(
     """Set the initial state of chain b, and clear all work arrays."""
     now = state.progress[0]
     n = p.mass.size
-    # progress, state and work arrays as at the start of a single run
+    # progress, state and work arrays as in `event_driven.run`, where a single run starts: the same
+    # lengths of the first fit (0.25) and of the first step (1), in tau
     now.time, now.tau, now.gap = span[0], 0.25, 1.0
     now.work = now.viscous = now.given = now.given_time = 0.0
     now.piece = now.saved = now.events = now.touch_rows = now.still = 0
@@ -231,7 +234,7 @@ def _record_equilibrium(state: State, stop_state: Floats, b: int) -> None:
 def _record(state: State, events: Events, records: Records, b: int) -> None:
     """Write the results of a chain that reached the end."""
     now = state.progress[0]
-    records.given[b] = now.given
+    records.returned[b] = now.given
     kinds = records.kinds[b]
     kinds.slip = kinds.stick = kinds.reverse = 0
     records.onset[b, :] = np.nan

@@ -5,9 +5,10 @@ coefficients x_k of the displacements in tau = omega (t - t0),
 
     m omega^2 (k + 1)(k + 2) x_{k+2} = R_k - sigma N mu_k,
 
-with R_k of all forces but friction, mu_k of the friction coefficient, and sigma the direction of
-slip. Operations and their order are the same as there, so both results agree to the last bit. The
-loop over masses in Python would take 6.5 s for the scenario `burridge-knopoff`.
+with R_k of all forces but friction, mu_k coefficient k of the friction coefficient, and sigma the
+direction of slip. Operations and their order are the same as there, so both results agree to the
+last bit. Without a compiler the scenario `burridge-knopoff` takes 5.0 s with this module, and 6.5 s
+with a loop over masses in Python (docs/decisions/03).
 """
 
 from __future__ import annotations
@@ -43,51 +44,57 @@ def _shifted(place: Place, by: int) -> Place:
 def expand(
     p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> None:
-    """Fill s.x, s.drive and s.mu for the active masses; arguments as in `series_kernels.expand`."""
+    """Fill s.x, s.drive and s.mu for the active masses; arguments as in `series_kernels.expand`.
+
+    With a weakening function e(w) of the law, s.mu has the coefficients of e(w), else those of mu.
+    `lead` is the number of leading coefficients of the slip rate that are zero: they are set to
+    zero exactly.
+    """
     if count == 0:
         return
     at = _place(active, count)
     c, before, after = _shifted(at, 1), at, _shifted(at, 2)
     omega, x, links = p.rate, s.x, _shifted(at, 1)
     k_left, k_right, c_left, c_right = p.link_k[at], p.link_k[links], p.link_c[at], p.link_c[links]
-    load_vector, plate_k, mass, low = p.load_vector[at], p.plate_k[at], p.mass[at], p.mu_kinetic[at]
-    sign, drop = mode[at], p.mu_static[at] - low
+    load_vector, plate_k, mass = p.load_vector[at], p.plate_k[at], p.mass[at]
+    mu_kinetic = p.mu_kinetic[at]
+    sign, mu_drop = mode[at], p.mu_static[at] - mu_kinetic
     moves, weight = sign != 0, sign * p.normal[at]
     any_moves, zeros = bool(moves.any()), np.where(moves, lead[at], 0)
     most = int(zeros.max())
-    place, rate = x[0], x[1]
+    # coefficients k and k + 1 of the displacements
+    lower, upper = x[0], x[1]
     for k in range(p.order - 1):
         spin = omega * (k + 1)
         scale = 1.0 / (omega * omega * (k + 1) * (k + 2))
         plate = p.plate_speed * t if k == 0 else p.plate_speed / omega if k == 1 else 0.0
-        middle, swing = place[c], rate[c]
-        left = k_left * (middle - place[before])
-        right = k_right * (place[after] - middle)
-        left += c_left * spin * (swing - rate[before])
-        right += c_right * spin * (rate[after] - swing)
+        middle, swing = lower[c], upper[c]
+        left = k_left * (middle - lower[before])
+        right = k_right * (lower[after] - middle)
+        left += c_left * spin * (swing - upper[before])
+        right += c_right * spin * (upper[after] - swing)
         force = right - left + load_vector * s.load[k] + plate_k * (plate - middle)
         s.drive[k, at] = force
-        place, rate = rate, x[k + 2]
+        lower, upper = upper, x[k + 2]
         if not any_moves:
             continue
         if p.share_address != 0:
-            term: Floats | float = (low if k == 0 else 0.0) + drop * _weakening_terms(
-                p, k, active[:count], mode, s
-            )
+            weakening = _weakening_terms(p, k, active[:count], mode, s)
+            term: Floats | float = (mu_kinetic if k == 0 else 0.0) + mu_drop * weakening
         elif p.fitted:
             term = s.mu[at, k] if k < FIT else 0.0
         else:
-            term = low if k == 0 else 0.0
+            term = mu_kinetic if k == 0 else 0.0
         force -= weight * term
         if k + 1 < most:
             force[k + 1 < zeros] = 0.0
-        rate[c] = np.where(moves, force / mass * scale, rate[c])
+        upper[c] = np.where(moves, force / mass * scale, upper[c])
 
 
 def _weakening_terms(p: Problem, k: int, active: Ints, mode: Ints, s: Scratch) -> Floats:
-    """Return coefficient k of e(w) in mu = mu_k + (mu_s - mu_k) e(w) of active masses.
+    """Return coefficient k of e(w) in mu = mu_kin + (mu_s - mu_kin) e(w) of active masses.
 
-    It is 0 in stick.
+    It is 0 in stick. mu_kin is the kinetic coefficient, e(w) the weakening function.
     """
     moving = active[mode[active] != 0]
     together = shares_at(p.share_address) if k > 0 else None

@@ -38,11 +38,13 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
     Verified by: tests/unit/chains/figures/test_motion.py::test_lines_are_the_saved_data
     """
     few = data.n_mass <= _SINGLE
+    # heights [in]: of the strip, 0.11 for each of few masses, and of each panel
     strip = 0.11 * data.n_mass + 0.06 if few else 0.55
     heights = [1.55] * len(names) + [strip]
     spare = style.digit_room(data.n_mass)
     # dense mode changes get a zoomed strip below
     more = strip + _ZOOM_GAP if is_dense(data) else 0.0
+    # left, right, bottom and top [in]
     margins = (0.56 + spare, 0.52 if few else 0.62 + spare, 0.38 + more, 0.08)
     gap = 0.1
     total = sum(heights) + gap * len(names) + margins[2] + margins[3]
@@ -131,7 +133,7 @@ def _shade_stick(ax: Axes, data: ChainData) -> None:
 def stick_strip(ax: Axes, data: ChainData) -> None:
     """Draw one row per mass: grey where it sticks, coloured where it slips.
 
-    With too many mode changes, colours are mixed by the fractions of time.
+    With more mode changes than `bands.is_dense` admits, colours are mixed by the fractions of time.
 
     Verified by: tests/unit/chains/figures/test_motion.py::test_grey_bars_agree_with_the_saved_modes
     """
@@ -242,7 +244,7 @@ def friction(data: ChainData) -> PaperFigure:
     for i, ax in enumerate(axes):
         friction_panel(ax, data, i)
     data.time_axis(axes[0])
-    axes[count // 2].set_ylabel(axes[count // 2].get_ylabel())
+    # one label for all panels, at the middle one
     for i, ax in enumerate(axes):
         if i != count // 2:
             ax.set_ylabel("")

@@ -94,6 +94,7 @@ class ActiveSetSelection:
             sign = self._damped(m)
         else:
             over = np.abs(m.drive) - frame.bound
+            # chosen: far above the rounding of the forces, 1e-16, and of located events
             most = 1e-9 * float(np.max(frame.bound + np.abs(m.drive)))
             if not self.damped and (over > most).any():
                 return None
@@ -105,6 +106,8 @@ class ActiveSetSelection:
     def _damped(self, m: EventState) -> Signs:
         """Return the modes if C is positive definite: signs of the rates of v at the event."""
         frame = self.frame
+        # length of an implicit step, here and in the next two methods chosen near the root of the
+        # rounding error, 1e-8: the error of a step is of order eps, and rounding is divided by eps
         eps = 1e-7 * min(self.shortest, m.h)
         # rates of the load at the end of the implicit step
         later = m.push[:, 0] + 2.0 * eps / m.h * m.push[:, 1]
@@ -144,10 +147,13 @@ class ActiveSetSelection:
         eps = 1e-8 * min(self.shortest, m.h)
         multiply = _multiplier(frame.c + eps * frame.k, eps * frame.plate)
         solve = tridiagonal_solver(frame.c + eps * frame.k, eps * frame.plate)
+        # the second coefficient decides where the first is zero, at an extremum of the load
         rho = r + eps / m.h * (m.push[:, 0] + 1e-7 * m.push[:, 1])
         v, sign = signed_minimum(multiply, solve, rho, frame.bound, m.mode, frame.free)
         moved = eps * float(np.max(np.abs(frame.stiff(v))))
         size = float(np.max(frame.bound + np.abs(r)))
+        # forces of springs change by some eps over the shortest time constant, 1e-8, if v is
+        # bounded, and by their own size in a jump. Chosen between both
         return None if not self.all_damped and moved > 1e-3 * size else sign
 
     # ---- shared parts

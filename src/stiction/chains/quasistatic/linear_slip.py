@@ -31,11 +31,13 @@ __all__ = ["LinearSlip"]
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
+# a transient has decayed after this many time constants: exp(-40) = 4e-18 is below rounding
 _DEAD = 40.0
 # a step spans this many of the shortest time constants that have not decayed
 _CONSTANTS = 3.0
 # a damper's time constant below this fraction of the largest one counts as none
 _NO_DAMPER = 1e-12
+# largest number of damped masses. Chosen: each mode takes the eigenvectors of a dense matrix
 _MOST_DENSE = 600
 
 
@@ -72,6 +74,7 @@ class LinearSlip(SlipMotion):
         """Set the active set of `s`; return the status of the run if there is none."""
         frame = self.frame
         push = frame.push_series(load)[:, 1:]
+        # some 50 roundings of the coefficients; those of a fit have ten times larger errors
         noise = 1e-14 * float(np.max(np.abs(push).sum(axis=1)))
         if frame.segments.function is not None:
             noise += 1e-13 * float(np.max(np.abs(load.terms)))
@@ -132,6 +135,8 @@ class LinearSlip(SlipMotion):
 
     def _dead(self, s: Stepper, tau: Floats) -> npt.NDArray[np.bool_]:
         """Return the shapes without transient: undamped ones, and those that have decayed."""
+        # without its transient a shape is a series in tau d/dt, each term at most 0.02 of the term
+        # before: nine terms reach rounding. Chosen
         quiet = self.frame.fastest * tau <= 0.02
         if self.frame.segments.function is not None:
             quiet &= tau <= 0.02 * s.window

@@ -35,8 +35,25 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 Index = npt.NDArray[np.intp]
 
-_MOST = 200
-_SEARCH_TIMES = 32
+# chosen: largest number of masses, because every step takes dense eigenvalues; number of times in a
+# run at which other branches are searched beside its events
+_MOST, _SEARCH_TIMES = 200, 32
+# a damping matrix whose smallest eigenvalue is below this fraction of the largest one is singular;
+# time constants below the second fraction of the largest one are rounding
+_SINGULAR, _NO_TIME_CONSTANT = 1e-12, 1e-14
+# chosen: the velocity jumps if it changes by this fraction; branches differ by the second fraction
+# of their speed, both far above the errors of roots
+_JUMPS, _OTHER_BRANCH = 1e-3, 1e-5
+# smallest relative tolerance of DOP853, some 100 roundings, near the least that SciPy admits
+_LEAST_RTOL = 3e-14
+# chosen: absolute tolerance over the relative one, in units of the speeds, so that components which
+# are a hundredth of the others are still resolved
+_ATOL_OVER_RTOL = 1e-2
+# chosen: steps are shortened by this factor, because their dense output is less accurate
+_SHORTER = 0.6
+# chosen: a slip rate is zero at an event within this fraction of the largest one, above the error
+# of the located event
+_STOPPED = 1e-9
 
 
 class NonlinearSlip(SlipMotion):
@@ -76,14 +93,16 @@ class NonlinearSlip(SlipMotion):
                 "use ThetaStepper(step=...) for long chains.",
             )
         eigen = np.linalg.eigvalsh(self.damping)
-        if not self.weak.strengthens and eigen[0] <= 1e-12 * eigen[-1]:
+        if not self.weak.strengthens and eigen[0] <= _SINGULAR * eigen[-1]:
             raise ModelError(
                 "Quasistatic",
-                "friction that weakens with slip and dampers on some springs only",
+                "friction that does not rise strictly with the slip rate, and dampers that do not "
+                "resist every motion of the masses",
                 "dampers that resist every motion, or none at all",
-                "motions without a damper would have to jump at the first slip while the "
-                "others move on.",
-                "give every spring a damping > 0.",
+                "at the first slip, motions without a damper would jump, and those with dampers "
+                "would not.",
+                "give every spring, one of them to a wall, a damping > 0; or use "
+                "ThetaStepper(step=...).",
             )
 
     def _lag(self) -> float:
@@ -93,7 +112,7 @@ class NonlinearSlip(SlipMotion):
         stiffness = self.frame.chain.stiffness_matrix()
         span = self.request.t_end - self.request.t_start
         tau = eigh(self.damping + np.diag(self.weak.bends), stiffness, eigvals_only=True)
-        shortest = float(tau[tau > 1e-14 * tau[-1]][0])
+        shortest = float(tau[tau > _NO_TIME_CONSTANT * tau[-1]][0])
         return min(shortest, span, 1.0 / max(self.frame.fastest, 1e-300))
 
     def decision_times(self) -> Floats:
@@ -134,7 +153,7 @@ class NonlinearSlip(SlipMotion):
                 self.chosen = True
         jump = float(np.max(np.abs(v - s.v)))
         size = float(np.max(np.abs(v) + np.abs(s.v), initial=0.0))
-        self.unsure = self.unsure or (jump > 1e-3 * size and s.steps > 0)
+        self.unsure = self.unsure or (jump > _JUMPS * size and s.steps > 0)
         s.v, self.seed, s.mode = v, v, mode
         return None
 
@@ -154,11 +173,12 @@ class NonlinearSlip(SlipMotion):
         if frame.n > MOST_MASSES:
             self._report_jump(s, r)
             return
-        # slightly later, so that branches that appear at this instant are distinct
+        # slightly later, as in the fast flow, so that branches that appear at this instant are
+        # distinct
         soon = r + 1e-8 * self.lag * (frame.drift(load, t) - frame.stiff(s.v))
         found, now = (velocities(frame.chain, self.weak, drive) for drive in (soon, r))
         speed = float(np.max(np.abs([b.velocity for b in found]), initial=0.0)) or 1.0
-        others = [b for b in found if np.max(np.abs(b.velocity - s.v)) > 1e-5 * speed]
+        others = [b for b in found if np.max(np.abs(b.velocity - s.v)) > _OTHER_BRANCH * speed]
         if others and not self.open:
             found = now if _count_distinct(now, speed) == _count_distinct(found, speed) else found
             where: dict[str, object] = {
@@ -207,9 +227,9 @@ class NonlinearSlip(SlipMotion):
         """Integrate along the branch to its next event; return whether to decide the branch."""
         from scipy.integrate import DOP853
 
-        end, rtol = s.end_of(load), max(s.method.rtol, 3e-14)
+        end, rtol = s.end_of(load), max(s.method.rtol, _LEAST_RTOL)
         branch = SlipBranch(self.frame, self.weak, load, end, a, s.mode, s.y, s.v)
-        atol = 1e-2 * rtol * np.append(np.full(a.size, self._speed(s.v)), s.span)
+        atol = _ATOL_OVER_RTOL * rtol * np.append(np.full(a.size, self._speed(s.v)), s.span)
         start = np.append(s.v[a], s.t)
         solver = DOP853(branch.rates, 0.0, start, np.inf, rtol=rtol, atol=atol)  # type: ignore[arg-type]
         armed = branch.reserves(start[:, None])[:, 0] > 0.0
@@ -220,8 +240,7 @@ class NonlinearSlip(SlipMotion):
                 remaining = 1.1 * max(end - float(solver.y[-1]), 1e-12 * s.span)
                 solver.h_abs = min(solver.h_abs, remaining / pace)
             solver.step()
-            # a shorter step, because the dense output is less accurate than the step
-            solver.h_abs *= 0.6
+            solver.h_abs *= _SHORTER
             dense, u = solver.dense_output(), (float(solver.t_old), float(solver.t))
             at, event, armed = branch.first_event(dense, u, armed)
             s.record(Arc(branch, dense, (u[0], at)))
@@ -229,7 +248,7 @@ class NonlinearSlip(SlipMotion):
                 break
         z, timed = dense(at), event == Event.LOAD_ENDS
         v, s.t = z[:-1], end if timed else float(z[-1])
-        small = 1e-9 * float(np.max(np.abs(v), initial=0.0))
+        small = _STOPPED * float(np.max(np.abs(v), initial=0.0))
         s.y = branch.places(v[:, None], np.array([s.t]))[:, 0]
         rates = branch.full(v)
         s.force = -branch.friction(v[:, None], s.y[:, None], np.array([s.t]))[:, 0]
@@ -239,7 +258,7 @@ class NonlinearSlip(SlipMotion):
         return event is not None and (not timed or end == s.limit(load.t))
 
     def _speed(self, v: Floats) -> float:
-        """Return a scale of slip rates [m/s]."""
+        """Return a scale of slip rates [m/s], at least 1e-3 of that of the law (chosen)."""
         scale = float(np.max(self.weak.table.v_scale)) if self.weak.bends.any() else 0.0
         return max(float(np.max(np.abs(v))), 1e-3 * scale, 1e-300)
 
@@ -277,4 +296,4 @@ class NonlinearSlip(SlipMotion):
 def _count_distinct(found: list[Branch], speed: float) -> int:
     """Return the number of distinct branches, given in order of speed."""
     sizes = [float(np.abs(branch.velocity).sum()) for branch in found]
-    return 1 + sum(b - a > 1e-5 * speed for a, b in itertools.pairwise(sizes))
+    return 1 + sum(b - a > _OTHER_BRANCH * speed for a, b in itertools.pairwise(sizes))

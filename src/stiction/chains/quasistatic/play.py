@@ -41,6 +41,7 @@ __all__ = ["is_play", "play_history"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+# forces that differ by this fraction are equal: sums of forces have a rounding error below it
 _ROUNDING = 1e-12
 
 

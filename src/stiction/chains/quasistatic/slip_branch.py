@@ -155,6 +155,7 @@ class SlipBranch:
 
     def _side(self, over: float) -> float:
         """Return whether stick is inadmissible (1) or admissible (-1) just after the start."""
+        # at the bound within the error of the located event (chosen), its rate decides
         if abs(over) > 1e-9 * self.frame.bound[0]:
             return 1.0 if over > 0.0 else -1.0
         rate = self.frame.drift(self.load, self.load.t) - self.frame.stiff(self.v)
@@ -187,6 +188,7 @@ class SlipBranch:
             low, high = gap(u[k]), gap(u[k + 1])
             at = float(u[k] if low <= 0.0 else u[k + 1])
             if low > 0.0 > high:
+                # to rounding: SciPy admits no rtol below four roundings
                 at = float(brentq(gap, u[k], u[k + 1], xtol=1e-300, rtol=1e-15))
             if at < best:
                 best, first = at, row
@@ -198,6 +200,7 @@ class SlipBranch:
         shape = np.linalg.eigh(self.c + np.diag(slopes))[1][:, 0]
         # along the null vector of H the potential is cubic: it decreases with the speeds
         direction = -np.sign(float(shape @ (self.sign * np.abs(slopes))))
+        # chosen: a hundredth of the speed, clearly beyond the fold
         out = self.full(v + direction * 1e-2 * float(np.max(np.abs(v))) * shape)
         return np.where(out * self.mode < 0.0, 0.0, out)
 
@@ -214,7 +217,7 @@ class Arc:
     def parameter(self, t: Floats) -> Floats:
         """Return the parameter of the segment at the times `t` [s]."""
         low, high = np.full(t.size, self.u[0]), np.full(t.size, self.u[1])
-        for _ in range(60):
+        for _ in range(60):  # more than the 53 digits of a number
             middle = 0.5 * (low + high)
             early = self.dense(middle)[-1] < t
             low, high = np.where(early, middle, low), np.where(early, high, middle)

@@ -36,7 +36,9 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 State = tuple[Floats, Floats, Floats, Floats, Floats]
 
+# numbers that the quadrature of energies evaluates at once, to bound its memory (chosen)
 _CHUNK = 1 << 16
+# terms of the series of a load: exact to rounding for sines on up to a few radians
 _TERMS = 31
 
 
@@ -122,6 +124,7 @@ class Frame:
         if segments.function is None:
             return LoadSeries(t, h, terms)
         series = fitted(np.array([float(segments.function(t + h * s)) for s in FIT_NODES]))
+        # chosen: fractions of the interval, between the nodes of the fit
         probe = np.array([0.02, 0.35, 0.6, 0.98])
         values = np.array([float(segments.function(t + h * s)) for s in probe])
         misfit = float(np.max(np.abs(series @ powers(probe, FIT) - values)))
@@ -156,6 +159,7 @@ class Frame:
             change = np.zeros(self.n)
             loaded = self.load_vector != 0.0
             change[loaded] = self.load_vector[loaded] * (extreme - f)
+            # chosen: above the rounding of forces, so that a chain at its bound counts as stuck
             slack = 1e-11 * (self.bound + np.abs(r))
             if (np.abs(r + change) > self.bound + slack).any():
                 return False

@@ -44,8 +44,17 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 Index = npt.NDArray[np.intp]
 
-# a segment spans so many radians of the fastest sine of the load
+# a segment spans so many radians of the fastest sine of the load: its series of 31 terms is exact
 _RADIANS = 3.0
+# chosen: fraction of the run in a first interval of a user's load
+_WINDOW = 1.0 / 16.0
+# relative rounding errors: of a sum of series terms, and of a root of a series
+_OF_TERMS, _OF_ROOT = 1e-14, 1e-11
+# a series that starts below this fraction of its terms starts at a root, the present event
+_AT_ROOT = 1e-12
+# chosen: a step below the first fraction of the span does not advance; an interval of a user's load
+# is not halved below the second
+_NO_ADVANCE, _SHORTEST_LOAD = 1e-13, 1e-9
 # fractions of the remaining step at which a crossing must exceed rounding
 _LATER = np.linspace(0.0, 1.0, 17)[1:] ** 2
 
@@ -121,7 +130,7 @@ class Stepper:
             np.concatenate([frame.segments.time, slip.decision_times(), [request.t_end]])
         )
         self.breaks = times[(times > self.t) & (times <= request.t_end)]
-        self.window = np.inf if frame.segments.function is None else self.span / 16.0
+        self.window = np.inf if frame.segments.function is None else self.span * _WINDOW
         self.steps, self.idle, self.misfit = 0, 0, 0.0
         self.losses: list[Loss] = []
         self.last_stick: float | None = None
@@ -168,7 +177,7 @@ class Stepper:
             else:
                 still = np.zeros((self.frame.n, load.terms.size))
                 self.due = self.step(load, still)
-            self.idle = self.idle + 1 if self.t - begin < 1e-13 * self.span else 0
+            self.idle = self.idle + 1 if self.t - begin < _NO_ADVANCE * self.span else 0
             status = self._work_left()
             if status is not None:
                 return status
@@ -185,7 +194,7 @@ class Stepper:
         if self.frame.segments.function is None:
             return load
         size = float(np.max(np.abs(load.terms)))
-        while load.misfit > self.method.rtol * size and load.h > 1e-9 * self.span:
+        while load.misfit > self.method.rtol * size and load.h > _SHORTEST_LOAD * self.span:
             load = self.frame.load_series(self.t, 0.5 * load.h)
         self.window, self.misfit = load.h, max(self.misfit, load.misfit)
         return load
@@ -201,6 +210,7 @@ class Stepper:
         if not np.isfinite(self.y).all():
             self.reason = f"the state is not finite after t = {t:.9g} s"
             return Status.NOT_FINITE
+        # chosen: every mass may change its mode a few times at one instant
         if self.idle > 4 * self.frame.n + 20:
             self.reason = f"the {self.slip.unsettled} do not settle at t = {t:.9g} s"
             return Status.UNCONVERGED
@@ -297,7 +307,7 @@ class Stepper:
     def end_of(self, load: LoadSeries) -> float:
         """Return the end [s] of the interval of a load; `limit` if the two agree to rounding."""
         limit, end = self.limit(load.t), load.t + load.h
-        return limit if abs(end - limit) <= 1e-14 * max(abs(limit), self.span) else end
+        return limit if abs(end - limit) <= _OF_TERMS * max(abs(limit), self.span) else end
 
     def _event(self, step: Step) -> tuple[float, Signs]:
         """Return the fraction of the step at its first event, inf for none, and whose modes end."""
@@ -319,7 +329,7 @@ class Stepper:
         forces = float(np.max(np.abs(step.force).sum(axis=1)) + np.max(frame.bound))
         places = float(np.max(np.abs(step.y).sum(axis=1))) + forces / frame.stiffest
         slides = np.arange(who.size) < slip.size
-        floor = np.where(slides, 1e-14 * places / step.h, 1e-14 * forces)
+        floor = np.where(slides, _OF_TERMS * places / step.h, _OF_TERMS * forces)
         # an event function that varies by rounding only has no events
         lively = np.where(slides, variation + np.abs(rows[:, 0]), variation) > floor
         rows, who, floor = rows[lively], who[lively], floor[lively]
@@ -327,7 +337,7 @@ class Stepper:
         ended = np.zeros(frame.n + 1, np.int8)
         ended[who[first]] = 1
         if turn <= 1.0:
-            near = np.abs(value(rows, turn)) <= 1e-11 * np.abs(rows).sum(axis=1)
+            near = np.abs(value(rows, turn)) <= _OF_ROOT * np.abs(rows).sum(axis=1)
             ended[who[near]] = 1
         return turn, ended[:-1]
 
@@ -361,7 +371,7 @@ def _without_leading_zeros(rows: Floats, floor: Floats) -> Floats:
     rows = rows.copy()
     for _ in range(3):
         size = np.abs(rows).sum(axis=1)
-        zero = np.abs(rows[:, 0]) <= np.maximum(1e-12 * size, floor)
+        zero = np.abs(rows[:, 0]) <= np.maximum(_AT_ROOT * size, floor)
         zero &= size > 0.0
         if not zero.any():
             break

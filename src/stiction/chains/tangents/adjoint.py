@@ -91,7 +91,8 @@ def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
     n, state, times = chain.n_mass, np.zeros(2 * chain.n_mass), np.zeros(max(events, 1))
     names = [*chain.start_names, *(f"event_time[{j}]" for j in range(events))]
     if name not in names:
-        needs, why = "one of " + ", ".join(names[:20]), "the adjoint starts from one of them."
+        needs = "one of " + ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")
+        why = "these are the displacements and velocities at the end, and the times of events."
         raise ModelError("Chain.gradients.of", repr(name), needs, why, nearest(name, names))
     at = names.index(name)
     if at < 2 * n:

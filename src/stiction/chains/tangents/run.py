@@ -35,7 +35,7 @@ from stiction.core.tangents import (
     Tangents,
     times_of,
 )
-from stiction.errors import ModelError, SolveError
+from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.compiled import CompiledLaw
 from stiction.numerics.checks import numbers
 
@@ -43,7 +43,14 @@ if TYPE_CHECKING:
     from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
 
-__all__ = ["check_span", "event_driven_tangents", "failure_of", "label_of", "units_of"]
+__all__ = [
+    "check_span",
+    "event_driven_tangents",
+    "failure_of",
+    "incomplete",
+    "label_of",
+    "units_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -117,6 +124,14 @@ def event_driven_tangents(
         return TangentRun(chain, method, (t_start, t_end), *expanded(chain, to), times).run()
 
 
+def incomplete(t: float, t_end: float) -> SolveError:
+    """Return the error for a run that ended at time t, before t_end [s]."""
+    got, needs = f"a run that ended at t = {t:.9g} s", f"a run up to {t_end:.9g} s"
+    why = "the derivatives are those of the complete run."
+    try_ = "call solve() with the same arguments: the run that it returns gives the reason."
+    return SolveError(explain("Chain.tangents", got, needs, why, try_))
+
+
 def check_span(t_span: tuple[float, float]) -> tuple[float, float]:
     """Return start and end; raise ModelError unless time goes forward."""
     where, why, try_ = "Chain.tangents.t_span", "a run goes forward in time.", "take (0.0, 8.0)."
@@ -183,10 +198,7 @@ class TangentRun:
         self.variation.mode[:] = one.state.shown
         if self._advance_all() != tk.DONE:
             t = float(one.now.time)
-            raise SolveError(
-                f"the run ended at t = {t:.9g} s of {self.t_span[1]:.9g} s, before its end; "
-                "solve() says why"
-            )
+            raise incomplete(t, self.t_span[1])
         rate, force_by = np.empty(2 * self.chain.n_mass), np.empty((len(self.names), p.mass.size))
         v, segment = self.variation, int(one.now.piece)
         at_end(p, self.directions, v, self.t_span[1], segment, rate, force_by)

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.tangents.directions import expanded, laid_out
-from stiction.chains.tangents.run import check_span, label_of, units_of
+from stiction.chains.tangents.run import check_span, incomplete, label_of, units_of
 from stiction.chains.theta.integrator import ThetaIntegrator
 from stiction.chains.theta.run import scheme_of
 from stiction.chains.theta.setup import begin
 from stiction.core.run import Request
 from stiction.core.tangents import EventTangent, NotDifferentiable, QuantityTangent, Tangents
-from stiction.errors import SolveError
 from stiction.laws.friction import with_stick, without_memory
 
 if TYPE_CHECKING:
@@ -94,9 +93,7 @@ def _followed(
             call.check()
         integrator.law.check()
     if code != tk.DONE:
-        raise SolveError(
-            f"the run ended at t = {integrator.time:.9g} s, before its end; solve() says why"
-        )
+        raise incomplete(float(integrator.time), t_span[1])
     return _result(chain, integrator, names, g, found)
 
 

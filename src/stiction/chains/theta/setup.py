@@ -41,9 +41,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scheme:
-    """Parameters of a theta scheme, as in the two methods.
+    """Parameters of a theta scheme, as in `ThetaStepper` and `RegularizedTheta`.
 
-    `shape` is None for set-valued friction.
+    shape : smooth sign function; None for set-valued friction
+    creep : slip rate above which a mass counts as slipping, with a smooth sign function [m/s]
     """
 
     name: str
@@ -97,6 +98,7 @@ def make_law(chain: Chain, request: Request, scheme: Scheme) -> CompiledLaw:
 
 
 def _steps(scheme: Scheme, request: Request) -> tuple[int, float]:
+    """Return the number of steps and their length [s]."""
     return request.number_of_steps(scheme.name, scheme.step, scheme.max_steps)
 
 
@@ -169,8 +171,11 @@ def make_work(
     from stiction.chains.theta import state
 
     n, many = p.n, chain.masses.shape[:-1]
-    # rows at a distance of a multiple of 4096 bytes would share cache lines
+    # rows at a distance of a multiple of 4096 bytes (512 numbers) would share cache sets, which
+    # hold few lines; so the distance of long rows is 40 numbers more than a multiple of 512
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
+    # a step is M (v_th - v_0) / (theta h) = f(x_0 + theta h v_th); with theta = 0 the unknown is
+    # v_1, and M / h takes the place of M / (theta h)
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     work = state.Work(
         segments=state.LoadSegment.table(load.time.shape),
@@ -220,6 +225,7 @@ def make_saved(chain: Chain | Stack, law: Friction, save: Floats) -> Saved:
         friction=np.empty((*count, n)),
         heat=np.empty((*count, n)),
         sums=np.empty((*count, N_SUMS)),
+        # states of the law, and last the static bound
         state=np.empty((*count, n, law.n_state + 1 if law.states else 0)),
     )
 
@@ -241,9 +247,9 @@ def begin(
         friction = -full * scheme.shape.sign(u, scheme.smoothing)
     else:
         drive = chain.drive(t, x, chain.v_start)
-        free, mode = first_modes(drive, chain.stick_bound, u)
+        released, mode = first_modes(drive, chain.stick_bound, u)
         friction = np.where(mode == 0, -drive, -mode * full)
-        start = np.flatnonzero(free)
+        start = np.flatnonzero(released)
         count = start.size
         before = -mode[start] * chain.stick_bound[start]
         events.values[:count] = np.column_stack(
@@ -255,14 +261,16 @@ def begin(
             jump_states(p, events, 0, count)
     begin_work(chain, p, work, saved, mode, friction, chain.load.at(t))
     if chain.law.states:
+        # the last column is the static bound
         states = slice(p.first_state, p.first_state + p.n_state)
         saved.state[0, :, :-1], saved.state[0, :, -1] = work.law[:, states], chain.stick_bound
 
 
 def first_modes(drive: Floats, bound: Floats, u: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
     """Return which masses are released at the start, and the modes of all masses, (..., n)."""
-    free = (u == 0.0) & (np.abs(drive) > bound * (1.0 + 1e-14))
-    return free, np.where(free, np.sign(drive), np.sign(u))
+    # a stick force at its bound but for rounding does not release a mass
+    released = (u == 0.0) & (np.abs(drive) > bound * (1.0 + 1e-14))
+    return released, np.where(released, np.sign(drive), np.sign(u))
 
 
 def begin_work(
@@ -283,6 +291,7 @@ def begin_work(
     now["slipping"] = np.count_nonzero(mode, axis=-1)
     now["piece"] = np.maximum((work.segments["time"] <= t).sum(axis=-1) - 1, 0)
     now["load"], now["rest_since"], now["saved"] = load, t, 1
+    # a step that misses a save time by rounding ends at it
     now["save_at"] = saved.time[1] - 1e-9 * p.h
     edge = np.zeros((*x.shape[:-1], 1))
     elongation = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)

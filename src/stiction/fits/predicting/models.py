@@ -50,6 +50,8 @@ _STATE_LAWS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
     "SlipLaw": _RATES,
     "AgeingCoulomb": (lk.AGEING_COULOMB, ("mu_fresh", "growth", "time", "length"), "age_start"),
 }
+# way back of a pulled slider with rate and state, over its path, that is not noise of a measurement
+_LEAST_BACK = 0.1
 _ON_SPRINGS = (*_STATELESS, "Dahl", "LuGre", "BoucWen", "AgeingLaw", "SlipLaw")
 
 
@@ -136,9 +138,31 @@ class Predictor:
                 why = "rate and state is integrated without inertia, in equilibrium of forces."
                 try_ = "leave the mass out; `impedance` models radiation damping."
                 raise ModelError("SpringDrive.mass", "a mass", "0", why, try_)
+            if name in ("AgeingLaw", "SlipLaw"):
+                self._check_steady_slip()
             if curve.time is None and not massless:
                 why = "the acceleration of a mass depends on time."
                 raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
+
+    def _check_steady_slip(self) -> None:
+        """Raise ModelError for tests that steady slip in one direction cannot begin or follow.
+
+        The end of the spring may go back by less than a tenth of its path.
+        """
+        start = self.rig.force_start if isinstance(self.rig, SpringDrive) else 0.0
+        if start != 0.0:
+            why = "rate and state starts in steady slip, whose force is that of the law."
+            where, try_ = "SpringDrive.force_start", "leave it out."
+            raise ModelError(where, repr(start), "0 for rate and state", why, try_)
+        place = np.cumsum(self.dx) * (-1.0 if self.dx.sum() < 0.0 else 1.0)
+        back = float(np.max(np.maximum.accumulate(place) - place))
+        if back > _LEAST_BACK * float(np.ptp(place)):
+            why = (
+                "rate and state behind a spring slips in one direction: its states are logarithms."
+            )
+            needs = "a displacement that rises, or one that falls"
+            try_ = "fit each direction as a curve of its own, or use ImposedSlip()."
+            raise ModelError("Curve.displacement", f"a way back of {back:.3g} m", needs, why, try_)
 
     def __call__(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
         """Return the predicted force for these values of the fields of law and rig."""
@@ -228,13 +252,15 @@ class Predictor:
                 # a given initial force fixes the deflection, N sigma0 z = force, in place of
                 # `deflection_start`
                 y[STATE] = force / (self.normal[0] * fields["sigma0"])
-        # the kernel sets the normal force of each row
-        r = np.array([k, m, 0.0, rig["impedance"]])
+        # the kernel sets the normal force of each row, and its rate
+        r = np.array([k, m, 0.0, rig["impedance"], 0.0])
         if not np.isfinite(y).all():
             out[:] = np.nan
             return Predicted(out)
-        events, _ = follow_spring(code, p, r, y, self.dt, self.dx, self.normal, out)
-        return Predicted(out, None, int(events))
+        # with the state ln V the slip is positive: a test in the other direction is mirrored
+        side = -1.0 if code == lk.RATE_STATE and self.dx.sum() < 0.0 else 1.0
+        events, _ = follow_spring(code, p, r, y, self.dt, side * self.dx, self.normal, out)
+        return Predicted(side * out, None, int(events))
 
 
 def _stribeck_numbers(name: str, f: Mapping[str, float]) -> Floats:

@@ -28,8 +28,9 @@ from stiction.numerics.jit import kernel
 
 __all__ = ["follow_spring", "massless_stick_slip"]
 
-# entries of r: stiffness [N/m], mass [kg], normal force [N] between two rows, impedance [N s/m]
-STIFFNESS, MASS, NORMAL, IMPEDANCE = range(4)
+# entries of r: stiffness [N/m], mass [kg], normal force [N] between two rows, impedance [N s/m],
+# rate of the normal force [N/s]
+STIFFNESS, MASS, NORMAL, IMPEDANCE, NORMAL_RATE = range(5)
 # entries of y: extension of the spring [m]; slip velocity [m/s], for rate and state its logarithm
 # ln V; state z of the law
 EXTENSION, SPEED, STATE = range(3)
@@ -51,7 +52,7 @@ def _rates(
     `drive` is the speed of the end, `s` the sign of the slip. Without mass, and for rate and state,
     the slip velocity follows from the time derivative of the force balance k u = N mu.
     """
-    k, m, n = r[STIFFNESS], r[MASS], r[NORMAL]
+    k, m, n, loading = r[STIFFNESS], r[MASS], r[NORMAL], r[NORMAL_RATE]
     if code == RATE_STATE:
         a, b, length, mu0, v0, slip_law, regularised = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
         # w = ln V; the time derivative of k u = N mu(V, theta) + eta V gives dw/dt
@@ -70,14 +71,16 @@ def _rates(
                 e = math.exp(power)
                 regularisation = e / math.sqrt(1.0 + e * e)
         pull_rate = k * (drive - v) - n * b * regularisation * rate
+        if loading != 0.0:
+            pull_rate -= loading * coefficient(code, p, v, z)
         return drive - v, pull_rate / (n * a * regularisation + r[IMPEDANCE] * v), rate
     if code == STRIBECK:
         return drive - w, (k * u - n * s * kinetic(p, max(s * w, 0.0))) / m, 0.0
     sigma0 = p[0]
     if m == 0.0:
-        # dz per slip length; slip velocity from k (drive - slip) = N sigma0 dz/dt
+        # dz per slip length; slip velocity from k (drive - slip) = d(N sigma0 z)/dt
         turn = state_rate(code, p, s, z, s) * s
-        slip = k * drive / (k + n * sigma0 * turn)
+        slip = (k * drive - loading * sigma0 * z) / (k + n * sigma0 * turn)
         return drive - slip, 0.0, turn * slip
     rate = state_rate(code, p, w, z, s)
     friction = sigma0 * z
@@ -90,13 +93,15 @@ def _rates(
 @kernel
 def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
     """Return a bound of the eigenvalues of the linearised equations at this state [1/s]."""
-    k, m, n = r[STIFFNESS], r[MASS], r[NORMAL]
+    k, m, n, loading = r[STIFFNESS], r[MASS], r[NORMAL], r[NORMAL_RATE]
     if code == RATE_STATE:
         a, b, length = p[0], p[1], p[2]
         v = math.exp(w)
         # direct effect N a + eta V: it divides the rates of spring and state; exp(-z) is 1 / theta
         direct = n * a + r[IMPEDANCE] * v
         rate = (v + abs(drive)) * (1.0 / length + k / direct) + math.exp(-z)
+        # a changing normal force is a load as well
+        rate += abs(loading) / direct
         return rate + v / length * (n * b) / direct
     if code == STRIBECK:
         mu_static, mu_kinetic, v_scale, viscous = p[0], p[1], p[2], p[4]
@@ -121,7 +126,7 @@ def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: fl
             relaxation = max(relaxation, math.sqrt(shape * (beta + abs(gamma))))
     # without mass the slip velocity has the size of the speed of the end
     if m == 0.0:
-        return relaxation * abs(drive)
+        return relaxation * abs(drive - loading * sigma0 * z / k)
     # the bristle stiffness N sigma0 adds to that of the spring
     rate = math.sqrt((k + n * sigma0) / m) + relaxation * abs(w)
     if code == LUGRE:
@@ -271,7 +276,8 @@ def follow_spring(
     Parameters
     ----------
     code, p : code and parameters of the law; see `law_kernels`
-    r : (4,) stiffness [N/m], mass [kg], normal force [N] (set here), impedance [N s/m]
+    r : (5,) stiffness [N/m], mass [kg], normal force [N] (set here), impedance [N s/m], rate of the
+        normal force [N/s] (set here)
     y : (3,) at the first row the extension [m], the slip velocity w [m/s] (rate and state: ln of w
         in m/s), and the state of the law; a slider at rest begins in stick if the law has a stick
         mode (STRIBECK)
@@ -291,8 +297,9 @@ def follow_spring(
     r[NORMAL] = normal[0]
     out[0] = _spring_force(code, p, r, u, w, z)
     for i in range(1, out.size):
-        # the mean normal force acts between two rows
+        # the mean normal force acts between two rows, and in the rate of a force balance its rate
         r[NORMAL] = 0.5 * (normal[i] + normal[i - 1])
+        r[NORMAL_RATE] = (normal[i] - normal[i - 1]) / dt[i]
         left, drive = dt[i], dx[i] / dt[i]
         while left > 0.0:
             if stuck:
@@ -304,6 +311,8 @@ def follow_spring(
                 continue
             if code != STRIBECK:
                 s = _sign(drive, 0.0)
+                if code != RATE_STATE and r[NORMAL_RATE] != 0.0:
+                    s = _sign(drive - r[NORMAL_RATE] * p[0] * z / r[STIFFNESS], 0.0)
                 if r[MASS] > 0.0:
                     _, acceleration, _ = _rates(code, p, r, drive, s, u, w, z)
                     s = _sign(w, acceleration)

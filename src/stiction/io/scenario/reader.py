@@ -428,9 +428,9 @@ def _finite(value: Any, where: str) -> Any:
     raise ScenarioError(
         where,
         repr(value) if isinstance(value, float) else "a whole number of more than 64 bits",
-        "finite numbers",
+        "a finite number, at most 64 bits long if it is whole",
         "a system cannot be described by NaN, infinity or numbers that overflow.",
-        "leave the key out for its default, or give a finite number.",
+        "give a finite number, or leave the key out if it has a default.",
     )
 
 

@@ -96,17 +96,23 @@ class Pattern:
         self.n = int(matrix.shape[0])
         self.gather: Ints | None = None
         if matrix.indices.size >= 2**31:
-            raise ModelError(_bad_matrix(f"{matrix.indices.size} entries", "fewer than 2^31"))
+            why = "indices of entries have 32 bits"
+            got = f"{matrix.indices.size} entries"
+            raise ModelError(_bad_matrix(got, "fewer than 2^31", why, "take fewer unknowns"))
         indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int32)
         indices = np.ascontiguousarray(matrix.indices, dtype=np.int32)
         if indices.size and not 0 <= indices.min() <= indices.max() < self.n:
-            raise ModelError(_bad_matrix("column numbers out of range", f"0 to {self.n - 1}"))
+            why = "a column belongs to an unknown"
+            needs = f"numbers from 0 to {self.n - 1}"
+            raise ModelError(_bad_matrix("column numbers out of range", needs, why))
         rows = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(indptr))
         place = rows * np.int64(self.n) + indices
         if not np.all(np.diff(place) > 0):
             self.gather = np.argsort(place, kind="stable")
             if not np.all(np.diff(place[self.gather]) > 0):
-                raise ModelError(_bad_matrix("two entries of one row and column", "one entry each"))
+                why, hint = "each coefficient is stored once", "call matrix.sum_duplicates()"
+                got, needs = "two entries of one row and column", "one entry for each place"
+                raise ModelError(_bad_matrix(got, needs, why, hint))
             indices = indices[self.gather]
         self.indptr, self.indices, self.rows = indptr, indices, rows
 
@@ -161,9 +167,12 @@ def _memory(array: Ints) -> tuple[object, ...]:
     return array.ctypes.data, array.shape, array.strides, array.dtype
 
 
-def _bad_matrix(got: str, needs: str) -> str:
-    why = "a linear system has as many equations as unknowns, and each coefficient is stored once"
-    hint = "give a square scipy.sparse.csr_matrix of float64"
+def _bad_matrix(
+    got: str,
+    needs: str,
+    why: str,
+    hint: str = "give a square scipy.sparse.csr_matrix of float64",
+) -> str:
     return explain("Workspace.factorise", got, needs, why, hint)
 
 
@@ -171,13 +180,16 @@ def _check_matrix(matrix: object) -> None:
     from scipy.sparse import csr_array, csr_matrix
 
     if not isinstance(matrix, (csr_matrix, csr_array)):
-        raise ModelError(_bad_matrix(type(matrix).__name__, "a matrix in CSR format"))
+        why = "the factorisation reads the arrays of this format"
+        raise ModelError(_bad_matrix(type(matrix).__name__, "a matrix in CSR format", why))
     rows, columns = matrix.shape
     if rows != columns or rows == 0:
-        raise ModelError(_bad_matrix(f"a matrix of {rows} x {columns}", "a square matrix"))
+        why = "a linear system has as many equations as unknowns"
+        raise ModelError(_bad_matrix(f"a matrix of {rows} x {columns}", "a square matrix", why))
     if matrix.data.dtype != np.float64 or matrix.data.size != matrix.indices.size:
         got = f"{matrix.data.size} entries of {matrix.data.dtype}"
-        raise ModelError(_bad_matrix(got, f"{matrix.indices.size} of float64"))
+        why = "each index belongs to one coefficient in double precision"
+        raise ModelError(_bad_matrix(got, f"{matrix.indices.size} of float64", why))
     bad = matrix.data.size - np.count_nonzero(np.isfinite(matrix.data))
     if bad:
         why = "an overflow or an undefined operation occurred in its entries"
@@ -193,7 +205,7 @@ def singular(where: str, got: str) -> LinearSolveError:
         "constrain rigid motions, give every unknown an equation, or at a limit point solve the "
         "bordered system"
     )
-    needs = "a matrix that is regular to working precision"
+    needs = "a matrix that is nonsingular to working precision"
     return LinearSolveError(explain(where, got, needs, why, hint))
 
 

@@ -465,7 +465,7 @@ def _local(
         raise ModelError(
             "friction_problem.q",
             f"{largest:g} as the largest component",
-            f"one between {_LEAST_VELOCITY:g} and {1.0 / _LEAST_VELOCITY:g}",
+            f"a largest component between {_LEAST_VELOCITY:g} and {1.0 / _LEAST_VELOCITY:g}",
             "squares of other numbers overflow or underflow.",
             "take another unit of velocity.",
         )

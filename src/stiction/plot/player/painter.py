@@ -31,13 +31,12 @@ Pixels = npt.NDArray[np.uint8]
 
 _COLOURS = np.array([light for light, _ in m.PALETTE])
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#2166ac", "#f7f7f7", "#b2182b"])
-# width of a single low view, of any other single view, and of each of several views [in]
-_WIDTHS = (7.0, 5.6, 3.5)
-_LOW = 0.35  # a view with a smaller ratio of height to width is low
+# chosen: width of a single flat view, of any other single view, and of each of several views [in]
+_WIDTH_FLAT, _WIDTH_SINGLE, _WIDTH_OF_SEVERAL = 7.0, 5.6, 3.5
+_FLAT = 0.35  # a view with a smaller ratio of height to width is flat
 _TOP, _LINE, _EDGE = 0.22, 0.15, 0.06  # heights of clock and text line, width of margin [in]
-_AXES = (0.56, 0.12, 0.4)  # margins left of, right of and below axes with labels [in]
-_DPI = 120
-_LETTER = 0.062  # width of a letter, about [in]
+_AXES_LEFT, _AXES_RIGHT, _AXES_BELOW = 0.56, 0.12, 0.4  # margins of axes with labels [in]
+_DPI, _LETTER = 120, 0.062  # dots per inch; width of a letter, about [in]
 _PIXEL = 0.75  # one CSS pixel [pt]
 _ZIGZAG = np.array([0.0, 0.0, *([4.0, -4.0] * 6), 0.0, 0.0])  # of a spring, to its side [pt]
 _MOST_ZIGZAGS = 14  # more springs are straight lines
@@ -61,7 +60,7 @@ def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
         times = movie.time[0] + (fraction + 1e-12) * (movie.time[-1] - movie.time[0])
         picked = np.searchsorted(movie.time, times, side="right") - 1
     figure, panels = _laid_out(movie)
-    clock = figure.texts[0]
+    clock = figure.texts[0]  # its decimals resolve 1/1000 of the time span
     digits = np.ceil(-np.log10((float(movie.time[-1] - movie.time[0]) or 1.0) / 1000.0))
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
@@ -80,18 +79,18 @@ def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
 
 def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
     """Return the figure, and its panels from left to right."""
-    low = all(view.height < _LOW for view in movie.views)
-    wide = _WIDTHS[2 if len(movie.views) > 1 else 0 if low else 1]
-    width, high = wide * len(movie.views), max(wide * view.height for view in movie.views)
-    # the title of a movie with one view includes that of the view
     several = len(movie.views) > 1
+    flat = all(view.height < _FLAT for view in movie.views)
+    wide = _WIDTH_OF_SEVERAL if several else _WIDTH_FLAT if flat else _WIDTH_SINGLE
+    width, tallest = wide * len(movie.views), max(wide * view.height for view in movie.views)
+    # the title of a movie with one view includes that of the view
     heads = [view.title for view in movie.views] if several else [movie.title]
     titles = [textwrap.wrap(head, int(wide / _LETTER)) for head in heads]
     parts = [movie.title, movie.notes] if several else [movie.notes]
     notes = textwrap.wrap("; ".join(filter(None, parts)), int(width / _LETTER))
     key = _EDGE + _LINE * len(notes)
     foot = key + (1.3 * _LINE if movie.keys else 0.0)
-    height = foot + high + _LINE * max(map(len, titles)) + _TOP
+    height = foot + tallest + _LINE * max(map(len, titles)) + _TOP
     figure = new_figure(*(2.0 * np.ceil(0.5 * _DPI * size) / _DPI for size in (width, height)))
     figure.set_dpi(_DPI)
 
@@ -112,9 +111,10 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
         figure.legend(handles=patches, handlelength=1.2, columnspacing=1.2, **place, **look)
     panels = []
     for i, (view, title) in enumerate(zip(movie.views, titles, strict=True)):
-        write("\n".join(title), i * wide, foot + high, "bottom")
-        left, right, below = _AXES if view.axes and view.low.size == 2 else (_EDGE,) * 3
-        size = np.array([wide - left - right, high - below - 0.5 * _EDGE])
+        write("\n".join(title), i * wide, foot + tallest, "bottom")
+        margins = _AXES_LEFT, _AXES_RIGHT, _AXES_BELOW
+        left, right, below = margins if view.axes and view.low.size == 2 else (_EDGE,) * 3
+        size = np.array([wide - left - right, tallest - below - 0.5 * _EDGE])
         at = np.array([i * wide + left, foot + below, *size]) / [width, height, width, height]
         panels.append(_Panel(figure.add_axes(tuple(at)), view, size))
     return figure, panels
@@ -134,13 +134,13 @@ class _Panel:
             # axes that are not lengths of one space are scaled separately
             scale = np.ones(3) if view.equal else float(np.linalg.norm(extent)) / extent
             self.turned = np.column_stack([right, np.cross(out, right), out]) * scale[:, None]
-            half = 0.54 * extent @ np.abs(self.turned[:, :2])
+            half = 0.54 * extent @ np.abs(self.turned[:, :2])  # half the box, and 8 % more room
             low, high = -half, half
         # an axis may grow downwards
         middle, half = 0.5 * (low + high), 0.5 * np.where(high == low, 1e-300, high - low)
         if view.equal or view.low.size == 3:
             half = size * float((half / size).max())
-        self.points = 36.0 * size / half  # on paper per unit of the view, across and upwards [pt]
+        self.points = 36.0 * size / half  # per unit of the view [pt]: 72 pt/inch, over 2 `half`
         ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
         ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
         if view.axes and view.low.size == 2:

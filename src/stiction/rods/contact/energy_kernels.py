@@ -64,6 +64,7 @@ def opens_over_step(k: Contact) -> bool:
     """
     first, last = dot(k.first_impulse, k.normal), dot(k.impulse, k.normal)
     k.normal_impulse -= first + last
+    # zero within the error of both impulses, whose sweeps end at 1e-14 of their size and above
     return bool(-first - last <= 1e-12 * abs(first))
 
 
@@ -143,6 +144,7 @@ def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
         pn = -dot(impulse, n)
         bound = k.friction * max(pn, 0.0)
         rx, ry, rz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
+        # an impulse on the circle has a rounding error below 1e-12 of it
         free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12)
         k.slip_speed = speed
         if free or (bound == 0.0 and speed == 0.0):

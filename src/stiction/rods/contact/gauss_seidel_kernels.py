@@ -175,7 +175,8 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
         # one contact is exact after one pass; the second pass removes its rounding
         if closed == 1 and sweep == 1:
             return 2
-    # a constant in a call would compile the kernel once more
+    # a constant in a call would compile the kernel once more. After all sweeps a change of 1e-10 is
+    # accepted too: it is the residual that counts as solved in `newton_kernels`
     law, impacting, plastic = KICK, -1, True
     if change <= 1e-10 * size or solve_by_newton(
         q, contacts, mobility, v, p, law, impacting, plastic
@@ -278,15 +279,17 @@ def set_modes_from_impulses(contacts: Contacts) -> None:
 @kernel
 def constrain_gaps(
     state: State, contact_set: ContactSet, mobility: Matrix, h: float, trial: Matrix
-) -> None:
+) -> bool:
     """Correct normal impulses so that the gaps of closed contacts are zero after a drift (SHAKE).
+
+    Returns whether twenty sweeps were enough.
 
     h : length of the drift, in which nodes move with v [s]
     trial : (3 or more, slots) work array for nodes after the drift [m]
     """
     r, q, v, p = state.r, state.q, state.v, state.p
     contacts, guess = contact_set.contacts, contact_set.trial[0]
-    for _ in range(20):
+    for _ in range(20):  # chosen: one or two suffice, and the next step corrects the remainder
         worst = 0.0
         for c in range(contacts.shape[0]):
             k = contacts[c]
@@ -324,9 +327,11 @@ def constrain_gaps(
             impulse[0] += dx
             impulse[1] += dy
             impulse[2] += dz
-        # one sweep reduces the error by orders of magnitude: stop without another check
+        # one sweep reduces the error by orders of magnitude: from 1e-10 of the radii (chosen, as
+        # `OPEN_GAP`) stop without another check
         if worst < 1e-10:
-            break
+            return True
+    return False
 
 
 @kernel
@@ -406,7 +411,8 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
     The code is INSIDE, or ends the run: a closed contact leaves its rod (OUTSIDE), its closest
     points are not unique (SINGULAR), or its rods are NEAR_PARALLEL. A contact of the search does
     not end the run in the last two cases. It becomes a point of a line contact, with a constant
-    position on the first rod, and contact number -2 requests a new search.
+    position on the first rod, and contact number -2 requests a new search. An open contact of the
+    search that cannot be located is removed; a declared one stays, and is located at a later state.
     """
     contact = -1
     for c in range(contacts.shape[0]):
@@ -414,8 +420,9 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
         if k.mode == EMPTY:
             continue
         code = locate(r, k)
-        # the contact of a rod end is a point at any angle. A contact of the search has a margin in
-        # the angle, so that a crossing near LINE_BELOW does not change its kind at once
+        # the contact of a rod end is a point at any angle. A contact of the search has a margin of
+        # a quarter in the sine (chosen), so that a crossing near LINE_BELOW does not change its
+        # kind at once
         crossing = k.kind == CROSSING and k.at_end == 0
         least = PARALLEL if k.from_search == 0 else 0.75 * LINE_BELOW
         near = code == INSIDE and k.sine < least
@@ -432,5 +439,6 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
                 return code, c
             # a line-contact point that leaves the other rod: the contact of the rod end replaces it
             contact = -2
-        k.mode = EMPTY
+        if k.from_search == 1:
+            k.mode = EMPTY
     return INSIDE, contact

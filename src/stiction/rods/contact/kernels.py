@@ -84,7 +84,8 @@ class Contact(Struct):
     levers : b1, b2 [1]
     node_weights, frame_weights : weights of the four nodes; of the four elements, times the lever
     outer_weights : weights of the nodes before and after the four, for fitted curves
-    separation, normal, distance : D [m], n, |D| [m]
+    separation, normal, distance : D [m], n, |D| [m]; for a plane D leads to the foot of the
+        perpendicular, and the distance is negative below the plane
     tangents, curvatures : t = dR/ds and d2R/ds2 of both axes [m]
     sine : sine of the angle between the axes
     determinant : det A of the conditions of tangency, over |t1|^2 |t2|^2; see `locate`
@@ -199,10 +200,10 @@ def put(to: Vector, x: float, y: float, z: float) -> None:
 @kernel
 def both_at_ends(r: Matrix, k: Contact, s1: float, s2: float) -> float:
     """Set D, tangents and curvatures at positions s1, s2 anywhere; return D . D [m^2]."""
-    d, t, b, dd = k.separation, k.tangents, k.curvatures, 0.0
+    d, t, c, dd = k.separation, k.tangents, k.curvatures, 0.0
     for a in range(3):
-        x1, t[0, a], b[0, a] = axis_point(r, k.first[0], k.elements[0], s1, a, k.rule)
-        x2, t[1, a], b[1, a] = axis_point(r, k.first[1], k.elements[1], s2, a, k.rule)
+        x1, t[0, a], c[0, a] = axis_point(r, k.first[0], k.elements[0], s1, a, k.rule)
+        x2, t[1, a], c[1, a] = axis_point(r, k.first[1], k.elements[1], s2, a, k.rule)
         d[a] = x2 - x1
         dd += (x2 - x1) * (x2 - x1)
     return dd
@@ -211,25 +212,26 @@ def both_at_ends(r: Matrix, k: Contact, s1: float, s2: float) -> float:
 @kernel
 def both_inside(r: Matrix, k: Contact, s1: float, s2: float) -> float:
     """Set D, tangents and curvatures at positions s1, s2 away from the ends; return D . D [m^2]."""
-    d, t, b, dd = k.separation, k.tangents, k.curvatures, 0.0
+    d, t, c, dd = k.separation, k.tangents, k.curvatures, 0.0
     for a in range(3):
-        x1, t[0, a], b[0, a] = inner_point(r, k.first[0], s1, a)
-        x2, t[1, a], b[1, a] = inner_point(r, k.first[1], s2, a)
+        x1, t[0, a], c[0, a] = inner_point(r, k.first[0], s1, a)
+        x2, t[1, a], c[1, a] = inner_point(r, k.first[1], s2, a)
         d[a] = x2 - x1
         dd += (x2 - x1) * (x2 - x1)
     return dd
 
 
 @kernel
-def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
+def at_end(s: float, count: int, descent: float, parallel: bool) -> bool:
     """Return whether the closest point is an end of the rod, at s = 0 or s = `count`.
 
-    It is one if the distance does not decrease into the rod; `outward` is minus the derivative of
-    |D|^2 / 2 by s. With `parallel` any point at an end remains there.
+    It is one if the distance does not decrease into the rod. `descent` is minus the derivative of
+    |D|^2 / 2 by s: the distance decreases with rising s if it is positive. With `parallel` any
+    point at an end remains there.
     """
     if s <= 0.0:
-        return parallel or outward <= 0.0
-    return s >= count and (parallel or outward >= 0.0)
+        return parallel or descent <= 0.0
+    return s >= count and (parallel or descent >= 0.0)
 
 
 @kernel(separate=True)
@@ -238,7 +240,8 @@ def locate(r: Matrix, k: Contact) -> int:
 
     Newton's method solves the conditions of tangency D . t1 = D . t2 = 0 for s1 and s2. At an end
     of a rod they are inequalities. A line contact has a constant s1, and only s2 is unknown. All
-    geometry of the contact is updated.
+    geometry of the contact is updated. After 30 steps without convergence the last positions count
+    as closest points: the code is INSIDE then too.
     """
     if k.shape != CURVE:
         return locate_on(r, k)
@@ -246,7 +249,7 @@ def locate(r: Matrix, k: Contact) -> int:
     s1, s2 = k.place[0], k.place[1]
     d, t1, t2 = k.separation, k.tangents[0], k.tangents[1]
     fixed, rule = k.kind == LINE, k.rule
-    for _ in range(30):
+    for _ in range(30):  # chosen: from the positions of the last step about three suffice
         inner = apart_from_ends(s1, count1, rule) and apart_from_ends(s2, count2, rule)
         if inner:
             dd = both_inside(r, k, s1, s2)
@@ -301,7 +304,7 @@ def locate(r: Matrix, k: Contact) -> int:
             move2 *= 0.5 / size
         s1 = min(max(s1 + move1, 0.0), float(count1))
         s2 = min(max(s2 + move2, 0.0), float(count2))
-        # Newton's error after this move is about its square
+        # Newton's error after this move is about its square, 1e-16 of an element
         if size < 1e-8:
             break
     k.place[0], k.place[1] = s1, s2
@@ -313,7 +316,7 @@ def locate_on(r: Matrix, k: Contact) -> int:
     """Project a contact with a sphere or a plane; return a code of `locate`.
 
     A sphere has contact with the point of the rod closest to its centre, a plane with a constant
-    position s on the rod.
+    position s on the rod. Newton's method for a sphere ends as in `locate`.
     """
     first2, count, s = k.first[1], k.elements[0], k.place[0]
     k.outer_weights[1, 0], k.outer_weights[1, 1] = 0.0, 0.0
@@ -325,6 +328,7 @@ def locate_on(r: Matrix, k: Contact) -> int:
     # the second body has no tangent: values of a crossing at a right angle
     k.sine, k.determinant = 1.0, -1.0
     k.nodes[1], k.frames[1] = first2, first2
+    # always False here. A variable, because Numba would compile `at_end` again for a constant
     parallel = k.shape == CURVE
     if k.shape == SPHERE:
         # Newton's method for D . t1 = 0; t1 . t1 - D . r1'' is the second derivative of |D|^2 / 2,
@@ -332,11 +336,11 @@ def locate_on(r: Matrix, k: Contact) -> int:
         for _ in range(30):
             f1, t11, c1 = 0.0, 0.0, 0.0
             for a in range(3):
-                x, t, b = axis_point(r, k.first[0], count, s, a, k.rule)
+                x, t, c = axis_point(r, k.first[0], count, s, a, k.rule)
                 d = r[a, first2] - x
                 f1 += d * t
                 t11 += t * t
-                c1 += d * b
+                c1 += d * c
             end = at_end(s, count, f1, parallel)
             k.at_end = 1 if end else 0
             if end:
@@ -345,6 +349,7 @@ def locate_on(r: Matrix, k: Contact) -> int:
                 return SINGULAR
             move = f1 / (t11 - c1)
             s = min(max(s + min(max(move, -0.5), 0.5), 0.0), float(count))
+            # as in `locate`
             if abs(move) < 1e-8:
                 break
         k.place[0] = s
@@ -356,15 +361,18 @@ def locate_on(r: Matrix, k: Contact) -> int:
 
 @kernel
 def refresh_on(r: Matrix, k: Contact) -> int:
-    """Set weights, D, n and derivatives for a sphere or a plane; return INSIDE."""
+    """Set weights, D, n and derivatives for a sphere or a plane.
+
+    Returns INSIDE, the code of `locate_on` at its last call.
+    """
     d, first2 = k.separation, k.first[1]
     # a loop, because Numba would compile `weigh` again for the constant 0
     for side in range(1):
         weigh(k, side)
     for a in range(3):
-        x, t, b = axis_point(r, k.first[0], k.elements[0], k.place[0], a, k.rule)
+        x, t, c = axis_point(r, k.first[0], k.elements[0], k.place[0], a, k.rule)
         d[a] = r[a, first2] - x
-        k.tangents[0, a], k.curvatures[0, a] = t, b
+        k.tangents[0, a], k.curvatures[0, a] = t, c
         k.tangents[1, a], k.curvatures[1, a] = 0.0, 0.0
     distance = math.sqrt(dot(d, d))
     if k.shape == PLANE:
@@ -416,7 +424,10 @@ def weigh(k: Contact, side: int) -> None:
 
 @kernel
 def refresh(r: Matrix, k: Contact) -> int:
-    """Set weights, D, n and derivatives at the present positions; return INSIDE."""
+    """Set weights, D, n and derivatives at the present positions.
+
+    Returns INSIDE, the code of `locate` at its last call.
+    """
     s1, s2, rule = k.place[0], k.place[1], k.rule
     inner = apart_from_ends(s1, k.elements[0], rule)
     inner = inner and apart_from_ends(s2, k.elements[1], rule)
@@ -450,14 +461,14 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     """
     g = k.delassus
     free, across, along = mobility[0], mobility[1], mobility[2]
-    # G = sum_i [sum_k B_k^2 / m_k 1 + hat(D)^T W hat(D)], section 3 of the sheet with levers for
-    # its factors 1/2: first the nodes and W = sum_e e^2 Lam I^-1 Lam^T
+    # G = sum_i [sum_k B_k^2 / m_k 1 + hat(D)^T Y hat(D)], section 3 of the sheet (W there) with
+    # levers for its factors 1/2: first the nodes and Y = sum_e e^2 Lam I^-1 Lam^T
     nodes = 0.0
     xx, xy, xz, yy, yz, zz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
         for j in range(4):
-            b = k.node_weights[side, j]
-            nodes += b * b * free[k.nodes[side] + j]
+            weight = k.node_weights[side, j]
+            nodes += weight * weight * free[k.nodes[side] + j]
             e = k.frame_weights[side, j]
             i = k.frames[side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
@@ -474,12 +485,12 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
             yz += w1 * ay * az
         if k.rule == FITTED:
             for j in range(2):
-                b = k.outer_weights[side, j]
+                weight = k.outer_weights[side, j]
                 # zero where the rod has no such node: its slot may not exist
-                if b != 0.0:
-                    nodes += b * b * free[k.nodes[side] + 5 * j - 1]
+                if weight != 0.0:
+                    nodes += weight * weight * free[k.nodes[side] + 5 * j - 1]
     x, y, z = k.separation[0], k.separation[1], k.separation[2]
-    # hat(D)^T W hat(D), written out
+    # hat(D)^T Y hat(D), written out
     g[0, 0] = nodes + z * z * yy - 2.0 * y * z * yz + y * y * zz
     g[1, 1] = nodes + x * x * zz - 2.0 * x * z * xz + z * z * xx
     g[2, 2] = nodes + y * y * xx - 2.0 * x * y * xy + x * x * yy
@@ -512,11 +523,11 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
         # nodes of the second rod enter u = R1' + b1 W1 x D - R2' + b2 W2 x D with a minus
         sign = 1.0 - 2.0 * side
         for j in range(4):
-            b = sign * k.node_weights[side, j]
+            weight = sign * k.node_weights[side, j]
             i = k.nodes[side] + j
-            ux += b * v[0, i]
-            uy += b * v[1, i]
-            uz += b * v[2, i]
+            ux += weight * v[0, i]
+            uy += weight * v[1, i]
+            uz += weight * v[2, i]
             e = k.frame_weights[side, j]
             i = k.frames[side] + j
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
@@ -529,12 +540,12 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
             wz += e * (p[2, i] - half * az)
         if k.rule == FITTED:
             for j in range(2):
-                b = sign * k.outer_weights[side, j]
-                if b != 0.0:
+                weight = sign * k.outer_weights[side, j]
+                if weight != 0.0:
                     i = k.nodes[side] + 5 * j - 1
-                    ux += b * v[0, i]
-                    uy += b * v[1, i]
-                    uz += b * v[2, i]
+                    ux += weight * v[0, i]
+                    uy += weight * v[1, i]
+                    uz += weight * v[2, i]
     # one product with D for all frames: both sides have the same sign in b1 W1 + b2 W2
     return ux + wy * d[2] - wz * d[1], uy + wz * d[0] - wx * d[2], uz + wx * d[1] - wy * d[0]
 
@@ -558,19 +569,19 @@ def push(
         sign = 1.0 - 2.0 * side
         for j in range(4):
             i = k.nodes[side] + j
-            b = sign * k.node_weights[side, j] * mobility[0, i]
-            v[0, i] += b * lx
-            v[1, i] += b * ly
-            v[2, i] += b * lz
+            weight = sign * k.node_weights[side, j] * mobility[0, i]
+            v[0, i] += weight * lx
+            v[1, i] += weight * ly
+            v[2, i] += weight * lz
             i = k.frames[side] + j
             e = k.frame_weights[side, j]
             across, along = mobility[1, i], mobility[2, i]
-            # p is angular momentum over the inertia across; the inertia along the axis is twice it
+            # p is angular momentum over the inertia across; the inertia along the axis is twice it.
+            # Without drag along = across / 2, and p changes by moment / inertia across
             extra = 2.0 * along - across
             p[0, i] += e * across * tx
             p[1, i] += e * across * ty
             p[2, i] += e * across * tz
-            # zero without drag, where p changes by moment over inertia
             if extra != 0.0:
                 ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
                 ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
@@ -581,9 +592,9 @@ def push(
                 p[2, i] += torque * az
         if k.rule == FITTED:
             for j in range(2):
-                b = sign * k.outer_weights[side, j]
-                if b != 0.0:
+                weight = sign * k.outer_weights[side, j]
+                if weight != 0.0:
                     i = k.nodes[side] + 5 * j - 1
-                    v[0, i] += b * mobility[0, i] * lx
-                    v[1, i] += b * mobility[0, i] * ly
-                    v[2, i] += b * mobility[0, i] * lz
+                    v[0, i] += weight * mobility[0, i] * lx
+                    v[1, i] += weight * mobility[0, i] * ly
+                    v[2, i] += weight * mobility[0, i] * lz

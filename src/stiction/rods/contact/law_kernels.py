@@ -222,8 +222,8 @@ def solve_forces(
             push(q, k, dx, dy, dz, mobility, av, ap)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        # rounding of av, ap may stop the decrease above the relative bound if forces differ much
-        # in size
+        # converged to 500 roundings, or to a tenth of the force that counts as zero. Rounding of
+        # av, ap may stop the decrease above this bound if forces differ much in size. Chosen
         stalled = change >= 0.5 * former and change <= 1e-10 * size
         if change <= 1e-13 * size or change <= 0.1 * contacts[0].noise or stalled:
             break
@@ -270,6 +270,7 @@ def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
         i, e = k.nodes[side] + 1, k.frames[side] + 1
         for a in range(3):
             speed = max(speed, abs(v[a, i]), abs(p[a, e]) * k.distance)
+    # some roundings of a sum of a few products
     return 1e-15 * speed / k.node_delassus
 
 
@@ -311,7 +312,8 @@ def solve_step_end(
             put(impulse, lx, ly, lz)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        # a change that no longer decreases is rounding
+        # a change that no longer decreases is rounding; the bounds were chosen tighter than those
+        # of a kick
         stalled = change >= 0.9 * former and change <= 1e-12 * size
         if closed == 1 or change <= 1e-14 * size + rounding_error or stalled:
             break
@@ -436,7 +438,7 @@ def predict_distance(r: Matrix, k: Contact) -> bool:
     if det >= 0.0:
         return False
     move1, move2 = -(f1 * a22 - a12 * f2) / det, -(a11 * f2 + a12 * f1) / det
-    # the remainder of the expansion is of third order in the move
+    # the remainder of the expansion is of third order in the move: 1e-12
     if max(abs(move1), abs(move2)) > 1e-4:
         return False
     # |D|^2 at its minimum, to second order: half of Newton's step times the gradient (-2 f1, 2 f2)
@@ -488,6 +490,7 @@ def constrain_gaps_after_drift(
             k.held_gap += gap
             gap = 0.0
         if h > 0.5 * whole:
+            # chosen: room for the growth of this gap by later changes of the step
             k.allowed_depth = max(8.0 * abs(gap), OPEN_GAP * k.reach) - 1.01 * k.held_gap
         if gap > 0.0 and k.normal_force <= 0.0:
             # the contact is about to open: no tensile impulse

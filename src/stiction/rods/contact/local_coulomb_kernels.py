@@ -78,7 +78,7 @@ def tangential_impulse(
             # scalar equation |(G_T + beta)^-1 u| = bound; Newton's method on 1 / |l|,
             # nearly linear in beta, as in trust-region methods (More, Sorensen 1983)
             beta = 0.0
-            for _ in range(60):
+            for _ in range(60):  # chosen: about five steps suffice
                 h11, h22 = g11 + beta, g22 + beta
                 det = h11 * h22 - g12 * g12
                 l1, l2 = -(h22 * u1 - g12 * u2) / det, -(h11 * u2 - g12 * u1) / det

@@ -160,6 +160,7 @@ def newton_steps(
             for a in range(n):
                 trial[a] = x[a] - length * step[a]
             after = residual(contacts, closed, law, w, q, trial, free, r)
+            # Armijo's condition with the usual constant 1e-4
             if after < (1.0 - 1e-4 * length) * error:
                 break
             length *= 0.5

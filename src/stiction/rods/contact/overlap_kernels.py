@@ -75,6 +75,7 @@ def nearest_on_segments(
             new1 = min(max(s1 + (h22 * f1 - t12 * f2) / det, low1), low1 + 1.0)
             new2 = s2 + (t12 * f1 - h11 * f2) / det
         new2 = min(max(new2, low2), low2 + 1.0)
+        # far below the error that the distance needs, which is quadratic in this difference
         converged = max(abs(new1 - s1), abs(new2 - s2)) < 1e-10
         s1, s2 = new1, new2
         if converged:

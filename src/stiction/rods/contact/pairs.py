@@ -158,7 +158,8 @@ def cell_of(x: float) -> int:
 
 
 def _bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
-    # Python's integers do not overflow: wrap them as 64-bit integers do
+    # primes of Teschner and others 2003 for x, y, z; the fourth number and the multiplier, large
+    # and odd, were chosen. Python's integers do not overflow: wrap them as 64-bit integers do
     level, x, y, z = int(level), int(x), int(y), int(z)
     h = _wrapped(x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989)
     h = _wrapped((h ^ (h >> 17)) * 2246822519)
@@ -241,7 +242,8 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
             cy = cell_of(spheres.centre[i, 1] / width)
             cz = cell_of(spheres.centre[i, 2] / width)
             same = level == cells[i, 0]
-            # within one level half of the neighbouring cells suffice by symmetry
+            # 27 cells, of which number 13 is the cell itself; within one level half of the
+            # neighbouring cells suffice by symmetry
             for neighbour in range(13 if same else 0, 27):
                 x, y, z = (
                     cx + neighbour % 3 - 1,

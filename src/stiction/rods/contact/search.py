@@ -35,7 +35,11 @@ Ints = npt.NDArray[np.int64]
 # tolerance and the distance of different contacts:
 # two crossings, which are an element or more apart where they are not at an end
 _SAME = 0.25
-# two points of a line contact, which are one element apart on the first rod
+# a point near a sphere, whose candidate is the nearest node, within an element of it. Minima at
+# nodes are two elements or more apart
+_SAME_SPHERE = 1.0
+# two points of a line contact, which are one element apart on the first rod. On the second one they
+# are this number of elements of the first apart, and less than the distance of two strands
 _SAME_LINE = 0.5
 # a crossing and a point of a line contact, in whose place it appears when the angle grows
 _SAME_TURNED = 0.05
@@ -159,7 +163,7 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
         one = state.contacts[c]
         if one.mode == ck.EMPTY:
             continue
-        used |= _matches(one, candidates)
+        used |= _matches(one, candidates, flat.ds)
         far = one.distance > one.reach + _REMOVE * margin
         if c >= state.known and one.mode == ck.OPEN and far:
             one.mode = ck.EMPTY
@@ -170,22 +174,30 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
             "ContactSearch.max_contacts",
             search.max_contacts,
             f"room for at least {state.size - state.known - len(free) + len(new)} contacts",
-            f"{len(new)} more pairs came near each other.",
+            f"{len(new)} more pairs of points came closer than `margin`.",
             "raise `max_contacts`, or lower `margin`.",
         )
     for c, candidate in zip(free, new, strict=False):
         state.open_slot(c, candidate)
 
 
-def _matches(one: ck.Contact, candidates: Candidates) -> npt.NDArray[np.bool_]:
-    """Return (candidates,) whether each is the same pair of points as a contact."""
+def _matches(one: ck.Contact, candidates: Candidates, ds: Floats) -> npt.NDArray[np.bool_]:
+    """Return (candidates,) whether each is the same pair of points as a contact.
+
+    ds : (bodies,) lengths of elements [m]
+    """
     place, kind = candidates["place"], candidates["kind"]
     rods = candidates["bodies"] == np.asarray(one.bodies)
     away = np.abs(place - np.asarray(one.place))
     pair = rods.all(axis=1)
     if one.kind == ck.LINE:
         limit = np.where(kind == ck.LINE, _SAME_LINE, _SAME_TURNED)
-        return np.asarray(pair & (away[:, 0] < limit))
+        pair &= away[:, 0] < limit
+        if one.shape == ck.CURVE:
+            # another strand of the second rod may be near the same point of the first
+            first, second = ds[np.asarray(one.bodies)]
+            pair &= away[:, 1] * second < 2.0 * _SAME_LINE * first + _SAME * second
+        return np.asarray(pair)
     # contacts at an end of the first rod and of the second are different, however near
     ends = np.zeros(len(candidates), dtype=np.int64)
     if one.shape == ck.CURVE:
@@ -195,5 +207,5 @@ def _matches(one: ck.Contact, candidates: Candidates) -> npt.NDArray[np.bool_]:
     end = one.at_end
     same_end = away.max(axis=1, initial=0.0) < _SAME_END
     pair &= ~((ends > 0) & (end > 0) & (ends != end)) | same_end
-    near = away.max(axis=1, initial=0.0) < _SAME
+    near = away.max(axis=1, initial=0.0) < (_SAME_SPHERE if one.shape == ck.SPHERE else _SAME)
     return np.asarray(pair & (kind == ck.CROSSING) & near)

@@ -70,7 +70,7 @@ def nearest_on_chords(segments: Segments, i: int, j: int) -> tuple[float, float,
         e += t1 * d
         f += t2 * d
     det = a * c - b * b
-    # parallel chords have a line of closest points: take the middle
+    # parallel chords (sine below 1e-6, chosen) have a line of closest points: take the middle
     x1 = 0.5
     if det > 1e-12 * a * c:
         x1 = min(max((e * c - b * f) / det, 0.0), 1.0)
@@ -114,7 +114,10 @@ def tangency(
 
 @kernel
 def shrunk(segments: Segments, i: int, ds: float) -> bool:
-    """Return whether a segment has shrunk to a point, so that it has no direction."""
+    """Return whether a segment has shrunk to a point, so that it has no direction.
+
+    The bound, 1e-6 of the length ds without load, was chosen: no strain of a rod reaches it.
+    """
     start, end = segments.start[i], segments.end[i]
     x, y, z = end[0] - start[0], end[1] - start[1], end[2] - start[2]
     return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
@@ -148,7 +151,8 @@ def approach(
         a11, a22 = -t11 + c1, t22 + c2
         det = a11 * a22 + t12 * t12
         if fixed:
-            # without convexity, a step with t2 . t2 in place of the second derivative
+            # without convexity (below a tenth of t2 . t2, chosen), a step with t2 . t2 in place of
+            # the second derivative
             move1, move2 = 0.0, -f2 / (a22 if a22 > 0.1 * t22 else t22)
         else:
             # without convexity, a step with a matrix without curvatures decreases the distance; the
@@ -202,6 +206,7 @@ def sine_range(segments: Segments, i: int, j: int) -> tuple[float, float]:
     sine = math.sqrt(max(a * c - b * b, 0.0) / (a * c))
     # a tangent differs from its chord by at most four bulges; an angle is at most pi / 2 sines
     slack = 2.0 * math.pi * (segments.bulge[i] / math.sqrt(a) + segments.bulge[j] / math.sqrt(c))
+    # chosen: above the rounding error of a sine near 0, the root of that of its square
     slack += 1e-6
     return sine - slack, sine + slack
 
@@ -291,6 +296,7 @@ def nearest_at_end(
         # one unknown: first and second derivative of |D|^2 / 2; without convexity t . t replaces
         # the second one
         slope, second, least = (-f1, t11 - c1, t11) if which == 2 else (f2, t22 + c2, t22)
+        # constants as in Newton's method above
         move = -slope / (second if second > 0.1 * least else least)
         move = min(max(move, -0.5), 0.5)
         if which == 2:
@@ -303,7 +309,7 @@ def nearest_at_end(
     candidate.place[0], candidate.place[1], candidate.distance = s1, s2, math.sqrt(dd)
     candidate.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
     parallel, tolerance = candidate.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
-    # the distance is stationary along the other rod, cos(D, t) = 0 to rounding
+    # the distance is stationary along the other rod, cos(D, t) = 0 to 1e-8: the root of rounding
     if which == 2 and abs(f1) > tolerance * math.sqrt(t11):
         return False
     if which == 1 and abs(f2) > tolerance * math.sqrt(t22):

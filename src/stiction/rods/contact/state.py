@@ -50,6 +50,7 @@ _RESET_FIELDS: tuple[str, ...] = (
 )
 _RESET_FIELDS += ("pending_mode", "allowed_depth", "place_rates", "held_gap", "unreported_slip")
 _RESET_FIELDS += ("bounces_from",)
+# as `gauss_seidel_kernels.PARALLEL`
 _PARALLEL = float(np.sin(np.deg2rad(10.0)))
 
 
@@ -188,6 +189,7 @@ class ContactState:
         A contact that approaches stays open, because it has an impact first. So does a contact
         without a friction law that slips.
         """
+        # a velocity below 1e-12 of the largest one is rounding
         f, scale = self.flat, 1e-12 * max(float(np.abs(self.flat.v).max()), 1e-300)
         for c in range(self.known, self.size):
             one = self.contacts[c]

@@ -216,7 +216,8 @@ def release_and_resolve(
     sweeps = kick_contacts(q, contacts, mobility, v, p)
     record_sweeps(sweeps, sweeps >= 0, workspace.tally[0])
     set_modes_from_impulses(contacts)
-    constrain_gaps(state, contact_set, mobility, next_drift, workspace.work)
+    if not constrain_gaps(state, contact_set, mobility, next_drift, workspace.work):
+        workspace.tally[0].unconverged += 1
 
 
 @kernel

@@ -577,7 +577,8 @@ class LeapfrogStepper:
                     float(tally.unconverged),
                     0.0,
                     None,
-                    "kicks and impacts in which the coupled contacts did not converge",
+                    "kicks and impacts in which the coupled contacts did not converge, and kicks "
+                    "after which gaps did not close",
                     kind=Kind.CONVERGENCE,
                 ),
             ),

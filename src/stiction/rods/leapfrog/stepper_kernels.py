@@ -264,7 +264,8 @@ def solve_contacts(
     if not shake:
         return False
     # a small correction of normal impulses, after the law; their sign is checked afterwards
-    constrain_gaps(state, contact_set, mobility, next_drift, workspace.work)
+    if not constrain_gaps(state, contact_set, mobility, next_drift, workspace.work):
+        workspace.tally[0].unconverged += 1
     return needs_tension(contacts)
 
 

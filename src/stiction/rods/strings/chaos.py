@@ -153,11 +153,10 @@ def exponent(
         remedy = "give 150.0." if name == "t_end" else "leave it out."
         number(f"exponent.{name}", value, rule="positive", why=why, try_=remedy)
     if field not in _FIELDS or t_end < 2.0 * block:
-        got, needs = f"field {field!r}, {t_end / block:.3g} blocks", "s1 or s2, and two blocks"
-        why, try_ = (
-            "the neighbour differs in a contact point.",
-            "give field='s2' and a later t_end.",
-        )
+        got = f"field {field!r}, and t_end = {t_end / block:.3g} times `block`"
+        needs = "field 's1' or 's2', and t_end of at least twice `block`"
+        why = "the neighbour differs in a contact point, and growth is averaged over blocks."
+        try_ = "give field='s2' and a later t_end."
         raise ModelError("exponent", got, needs, why, try_)
     given = Characteristics(step=_DEFAULT_STEP) if method is None else method
     solver = dataclasses.replace(given, **_OF_DISTANCES)
@@ -448,7 +447,8 @@ def breakdown(
             if ended in ("limit", "not finite"):
                 got = f"a run with step {step:g} in which {_ENDS[ended]} at t = {path.end:.6g}"
                 needs = "runs to their breakdown, or to t_end"
-                why, try_ = "its breakdown is not known.", "give an earlier t_end or longer steps."
+                why = "the time of its breakdown is not known."
+                try_ = "give an earlier t_end or longer steps."
                 raise SolveError(explain("breakdown", got, needs, why, try_))
             runs.append((step, perturbation, path.end if ended else np.inf))
             events.append(ended)

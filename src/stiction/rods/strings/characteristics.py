@@ -335,11 +335,11 @@ class Path:
 
     def _harmonic(self, i: int, samples: npt.NDArray[Any]) -> Floats:
         """Return (t,) u1 or v1, 2/l times the integral with sin(2 pi x / l), by Duhamel."""
-        from stiction.rods.strings.initial_waves import mode_start
+        from stiction.rods.strings.initial_waves import harmonic_start
 
         c, length = self.system.speeds[i], self.system.lengths[i]
         omega = 2.0 * np.pi * c / length
-        y0, rate = mode_start(self.system, i)
+        y0, rate = harmonic_start(self.system, i)
         phase, of = omega * samples["time"], "uv"[i]
         cos, sin = np.cos(phase), np.sin(phase)
         forced = (2.0 / length) * (sin * samples[f"{of}_cosine"] - cos * samples[f"{of}_sine"])

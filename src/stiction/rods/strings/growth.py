@@ -117,14 +117,15 @@ def growth(
         why="the initial states differ by it.",
         try_="give 1e-7.",
     )
-    whole("growth.saves", saves, least=16, why="fits need points.", try_="give 401.")
+    why = "the growth is fitted to the saved distances."
+    whole("growth.saves", saves, least=16, why=why, try_="give 401.")
     if field not in ("s1", "s2", "F", "G1", "G2") or saves > _MOST_SAVES:
         raise ModelError(
             "growth",
             f"field {field!r} and {saves} saves",
             f"one of s1, s2, F, G1, G2 and at most {_MOST_SAVES} saves",
-            "the two runs differ in one number.",
-            "give field = 's2'.",
+            "the two runs differ in one initial number, and all saved states stay in memory.",
+            "give field = 's2', or fewer saves.",
         )
     solver = method_for(system, Characteristics() if method is None else method)
     request = Request(0.0, float(t_end), np.linspace(0.0, float(t_end), saves))

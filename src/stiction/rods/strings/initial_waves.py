@@ -3,6 +3,8 @@
 d'Alembert's waves R = u_t - c u_x and L = u_t + c u_x at t = 0 are functions of the coordinates of
 their characteristics, xi = t - x/c and eta = t + x/c. They are stored in smooth intervals between
 corners of the data. So the method of characteristics needs no separate initial phase.
+
+`harmonic_start` starts the harmonic that `characteristics` integrates by Duhamel's formula.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.rods.strings.model import RollingStrings
 
-__all__ = ["WavePoints", "breakpoints", "initial_waves", "mode_start"]
+__all__ = ["WavePoints", "breakpoints", "harmonic_start", "initial_waves"]
 
 Floats = npt.NDArray[np.float64]
 # coordinates (4, n) of characteristics, and values (4, n) of the wave, at four points of n cubics
@@ -43,9 +45,11 @@ def initial_waves(system: RollingStrings, i: int, step: float) -> list[list[Wave
             system, i, 1, s - length, s, np.concatenate([breaks, breaks - length])
         )
     else:
+        # R at x from s to 2 l - s, and L at x from -s to s; outside 0 < x < l by reflection
         mirrored = np.concatenate([-breaks, breaks - 2.0 * length])
         right = _smooth_intervals(system, i, -1, s - 2.0 * length, -s, mirrored)
         left = _smooth_intervals(system, i, 1, -s, s, np.concatenate([breaks, -breaks]))
+    # no cubic is shorter than 1e-7 of the string, so that their number is bounded
     per_step = max(step, length / c / 1e7)
     return [[_points(wave, c, per_step) for wave in side] for side in (right, left)]
 
@@ -69,6 +73,7 @@ class _SmoothWave:
     def __call__(self, z: Floats) -> Floats:
         """Return the wave at z = c times the coordinate; at an end, the inner limit."""
         length = self.system.lengths[self.i]
+        # inside by some roundings, so that a shape with a jump at an end returns its inner limit
         inset = 1e-14 * length
         z = np.clip(z, self.a + inset, self.b - inset)
         if self.system.ends == "periodic":
@@ -115,8 +120,11 @@ def _points(wave: _SmoothWave, c: float, step: float) -> WavePoints:
     return z / c, wave(z)
 
 
-def mode_start(system: RollingStrings, i: int) -> tuple[float, float]:
-    """Return (2/l) times the integrals of shape and velocity with sin(2 pi x / l), at the start."""
+def harmonic_start(system: RollingStrings, i: int) -> tuple[float, float]:
+    """Return (2/l) times the integrals of shape and velocity with sin(2 pi x / l), at the start.
+
+    Each smooth interval has 64 panels of 12 Gauss points.
+    """
     length = system.lengths[i]
     shape, velocity = (system.u0, system.u_t0) if i == 0 else (system.v0, system.v_t0)
     nodes, weights = np.polynomial.legendre.leggauss(12)

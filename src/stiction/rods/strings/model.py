@@ -133,6 +133,8 @@ class RollingStrings(Declared):
         if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
             why = "the shape needs a finite value at every point of the string."
             raise ModelError(where, "values that are not finite", "numbers", why, _TRY_SHAPE)
+        if len(values) == 2:
+            self._check_slope(where, shape, x[1:-1], values[1][1:-1], length)
         y = values[0]
         near = 1e-9 * max(float(np.abs(y).max()), 1e-300)
         if self.ends == "fixed" and max(abs(y[0]), abs(y[-1])) > near:
@@ -150,6 +152,32 @@ class RollingStrings(Declared):
                 "the same value at both",
                 "they are the same point of the circle.",
                 "take a shape that repeats after one length.",
+            )
+
+    def _check_slope(
+        self, where: str, shape: Shape, x: Floats, slope: Floats, length: float
+    ) -> None:
+        """Raise ModelError if the slopes of a shape differ from its finite differences."""
+        excess, corners = np.full(x.size, np.inf), shape.corners(length, self.ends)
+        # a difference is off by (k h)^2 / 6 at the wavenumber k, which a narrow pulse makes large,
+        # and by the rounding of the values over h: one of two widths has to agree
+        for h in (1e-8 * length, 1e-6 * length):
+            after, before = (shape.value(x + side * h, length, self.ends) for side in (1.0, -1.0))
+            difference = (after - before) / (2.0 * h)
+            size = max(float(np.abs(slope).max()), float(np.abs(difference).max()))
+            limit = 1e-3 * size + 1e-15 * float(np.abs(after).max()) / h
+            error = np.abs(difference - slope) - limit
+            error[(np.abs(x[:, None] - corners) <= h).any(axis=1)] = -np.inf
+            excess = np.minimum(excess, error)
+        worst = int(np.argmax(excess))
+        if excess[worst] > 0.0:
+            raise ModelError(
+                where,
+                f"the derivative {slope[worst]:.6g} at x = {x[worst]:.6g}, where the shape "
+                f"has the slope {difference[worst]:.6g}",
+                "the derivative of the shape",
+                "the waves start from the derivative, the saved shapes from the values.",
+                "correct the derivative, or give the positions of kinks.",
             )
 
     def _check_subsonic(self) -> None:

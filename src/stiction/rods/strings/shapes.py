@@ -134,7 +134,8 @@ class Sine(Shape):
 class Bump(Shape):
     """A smooth bump that is zero outside |x - at| < width, with continuous derivatives.
 
-    height exp(1 - 1 / (1 - ((x - at) / width)^2)). On a circle it may contain x = 0.
+    height exp(1 - 1 / (1 - ((x - at) / width)^2)). On a circle it may contain x = 0; with fixed
+    ends a part of it must be on the string.
 
     Parameters
     ----------
@@ -174,6 +175,14 @@ class Bump(Shape):
                 f"at most half the length, {length / 2}",
                 "a wider bump would overlap itself on the circle.",
                 "make it narrower.",
+            )
+        if ends != "periodic" and not -self.width < self.at < length + self.width:
+            raise ModelError(
+                "Bump.at",
+                self.at,
+                f"a bump on the string, between {-self.width:.6g} and {length + self.width:.6g}",
+                f"the string ends at 0 and at {length:.6g}, and would stay straight.",
+                "move the bump between the ends.",
             )
         away = np.asarray(x, dtype=np.float64) - self.at
         if ends == "periodic":

@@ -70,7 +70,7 @@ def strand_motion(
     if cells is not None:
         why, try_ = "they resolve the bump.", "leave it out."
         whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
-    number("BumpStrands.step", step, rule="positive", why="time increases.", try_="give 0.2.")
+    number("BumpStrands.step", step, rule="positive", why="it is a duration.", try_="give 0.2.")
     number(
         "BumpStrands.bump_width",
         width,

@@ -310,7 +310,8 @@ def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
     """Raise ModelError if the bump does not fit on a strand, or cells do not resolve it."""
     if cells > MOST_CELLS:
         needs = f"a width that {MOST_CELLS} cells resolve"
-        refuse("bump_width", width, needs, "memory is bounded.", "a wider bump.")
+        why = "each mode of a strand takes memory."
+        refuse("bump_width", width, needs, why, "a wider bump, or fewer cells.")
     for length, point in zip(pair.length, pair.start, strict=True):
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):

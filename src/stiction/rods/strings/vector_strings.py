@@ -99,17 +99,19 @@ class VectorStrings(Declared):
             _check_positive(name, np.asarray(getattr(self, name), dtype=np.float64))
         if not abs(np.sin(self.angle)) >= np.sin(np.radians(10.0)) - 1e-12:
             why = "nearly parallel rods have no single contact point."
-            _refuse("angle", self.angle, "between 10 and 170 degrees [rad]", why, "give pi / 2.")
+            needs = "an angle [rad] between 10 and 170 degrees"
+            _refuse("angle", self.angle, needs, why, "give pi / 2.")
         for name in ("s1", "s2"):
             if not 0.0 < getattr(self, name) < self.length:
-                why = "the contact is between the ends."
-                _refuse(name, getattr(self, name), "a position on the rod [m]", why, "the middle.")
+                why, needs = "the contact is between the ends.", f"above 0, below {self.length:g} m"
+                _refuse(name, getattr(self, name), needs, why, "give the middle.")
         for name in ("shape1", "shape2", "rate1", "rate2"):
             given = getattr(self, name)
             array = np.zeros((6, 1)) if given is None else np.asarray(given, dtype=np.float64)
             if array.ndim != 2 or array.shape[0] != 6 or not np.isfinite(array).all():
-                why = "phi has six components, each a sum of sines."
-                _refuse(name, f"shape {array.shape}", "finite (6, m)", why, "give zeros((6, 2)).")
+                why = "phi has six components, each a sum of m sines."
+                got, needs = f"an array of shape {array.shape}", "finite numbers of shape (6, m)"
+                _refuse(name, got, needs, why, "give zeros((6, 2)).")
             object.__setattr__(self, name, array)
 
     @functools.cached_property
@@ -264,7 +266,8 @@ def vector_motion(
     longest = float(step) * integrator.width / fastest
     if (times[-1] - times[0]) / longest > _MOST_STEPS:
         why = "the step is proportional to the width of the bump."
-        _refuse("width", width, f"at most {_MOST_STEPS} steps", why, "a wider bump.")
+        needs = f"a width of at most {_MOST_STEPS} steps over these times"
+        _refuse("width", width, needs, why, "a wider bump, or an earlier end.")
     saved = [integrator.sample()]
     for gap in np.diff(times):
         steps = max(int(np.ceil(gap / longest)), 1)
@@ -296,8 +299,9 @@ class _Integrator:
         most = max(coefficients.shape[1] for coefficients in given if coefficients is not None)
         count = max(count, most)
         if count > _MOST_MODES:
-            why = "the modes resolve the bump and the data."
-            _refuse("width", width, f"at most {_MOST_MODES} modes", why, "a wider bump.")
+            why = f"{count} modes would resolve the bump and the initial data."
+            needs = f"a width that {_MOST_MODES} modes resolve"
+            _refuse("width", width, needs, why, "a wider bump, or initial data of fewer modes.")
         self.system, self.width = system, width
         self.kappa = np.arange(1, count + 1) * np.pi / system.length
         self.bump = np.exp(-0.5 * (self.kappa * width) ** 2)
@@ -405,6 +409,7 @@ def _check_positive(name: str, matrix: Floats) -> None:
         _refuse(name, f"shape {matrix.shape}", "a finite 6 x 6 matrix", why, try_)
     scale = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))
     if np.any(np.diag(matrix) <= 0.0) or np.any(np.abs(matrix - matrix.T) > 1e-12 * scale):
-        _refuse(name, "another matrix", "a symmetric positive definite matrix", why, try_)
+        got = "a matrix that is not symmetric, or not positive on its diagonal"
+        _refuse(name, got, "a symmetric positive definite matrix", why, try_)
     if np.linalg.eigvalsh(matrix / scale).min() <= 0.0:
         _refuse(name, "a negative or zero eigenvalue", "a positive definite matrix", why, try_)

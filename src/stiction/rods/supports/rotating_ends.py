@@ -41,8 +41,10 @@ class RotatingEnds:
         if sliding:
             self.rotation = _onto_first(sliding[0][0])
             if any(np.linalg.norm(np.cross(sliding[0][0], axis)) > 1e-9 for axis, _ in sliding):
-                got, needs = "ends that slide along different axes", "one axis"
-                why, try_ = "the solution has one free axis of space.", "let one end slide."
+                got = "ends that slide along different axes"
+                needs = "ends that slide along one axis"
+                why = "the equations are solved in coordinates with one axis along the sliding."
+                try_ = "let one end slide, or both along one axis."
                 raise ModelError("equilibrium.rod", got, needs, why, try_)
         self.start: list[Floats] = []
 
@@ -110,7 +112,8 @@ def check_supports(rod: CosseratRod) -> None:
         try_ = "give Clamped(), or Turned for an angle."
     elif not any(clamped) and not all(pinned):
         got = "a pin and a free end" if any(pinned) else "two free ends"
-        needs, why = "an end that is clamped, or two pins", "a rigid motion costs no energy."
+        needs = "an end that is clamped, or two pins"
+        why = "the rod could turn as a rigid body, so no equilibrium is unique."
     elif not any(fixed):
         got, needs = "no end with a fixed node", "one fixed node"
         why = "the rod could slide as a whole."

@@ -73,7 +73,7 @@ def check_rods(
 ) -> None:
     """Raise ModelError for rods and bodies that can have no contact."""
     if not rods:
-        why, try_ = "the path is that of rods.", "give a CosseratRod."
+        why, try_ = "a path of equilibria is that of rods.", "give a CosseratRod."
         raise ModelError("wrapped_path.rod", "none", "one rod or more", why, try_)
     for rod in rods:
         _check_rod(rod)
@@ -136,16 +136,18 @@ def _is_held(rod: CosseratRod, mu: float) -> bool:
         pinned = any(isinstance(end, Pinned) for end in ends)
         got = "a pin and a free end" if pinned else "free ends"
         needs = "an end that is clamped or driven, two pins, or friction"
-        why, try_ = "nothing holds the rod.", "give left = Clamped(), or friction = Coulomb(0.3)."
+        why = "nothing prevents a rigid motion of the rod."
+        try_ = "give left = Clamped(), or friction = Coulomb(0.3)."
         raise ModelError("wrapped_path.rod", f"{got} without friction", needs, why, try_)
     return False
 
 
-def check_fineness(nodes: Floats, touching: Ints) -> None:
+def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:
     """Raise ModelError if the axis turns too much at nodes that are in contact.
 
     Parameters
     ----------
+    rod : number of the rod, from 1
     nodes : (elements + 1, 3) [m]
     touching : (k,) numbers of nodes, from 0; others do not count
     """
@@ -156,8 +158,8 @@ def check_fineness(nodes: Floats, touching: Ints) -> None:
         worst = int(turn.argmax())
         least = math.ceil(elements * float(turn[worst]) / MOST_TURN)
         got, needs = f"{elements} elements", f"at least {least}"
-        why = f"at node {inner[worst] + 1}, in contact, the axis turns by {turn[worst]:.3g} rad"
-        why += f" from one element to the next; {MOST_TURN:g} is the most."
+        why = f"at node {inner[worst] + 1} of rod {rod}, in contact, the axis turns by "
+        why += f"{turn[worst]:.3g} rad from one element to the next; {MOST_TURN:g} is the most."
         raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
 
 

@@ -31,6 +31,8 @@ _END = np.vstack([np.eye(4)[1:], [-1.0, 4.0, -6.0, 4.0]])
 _ITERATIONS = 60
 # of the place of the closest point, over the number of elements: rounding
 _TOLERANCE = 1e-14
+# distances of points from nodes that are computed at once: 20 MB with the vectors between them
+_MOST_DISTANCES = 250_000
 
 
 class Curve(NamedTuple):
@@ -90,9 +92,14 @@ def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDA
     Verified by: tests/unit/rods/wrapped/test_wrapped_rods.py::test_closest_points
     """
     elements = len(nodes) - 1
-    apart = np.linalg.norm(points[:, None] - nodes, axis=2)
-    apart[np.arange(elements + 1) < first[:, None]] = np.inf
-    nearest = apart.argmin(axis=1)
+    nearest = np.empty(len(points), dtype=np.int64)
+    # blocks of points bound the memory of their distances from all nodes
+    size = max(1, _MOST_DISTANCES // len(nodes))
+    for start in range(0, len(points), size):
+        block = slice(start, start + size)
+        apart = np.linalg.norm(points[block, None] - nodes, axis=2)
+        apart[np.arange(elements + 1) < first[block, None]] = np.inf
+        nearest[block] = apart.argmin(axis=1)
     low = np.maximum(nearest - 1, first).astype(np.float64)
     high = np.minimum(nearest + 1, elements).astype(np.float64)
 

@@ -381,8 +381,8 @@ class _Stepper:
     def _check_fineness(self, at: Kinematics, closed: npt.NDArray[np.bool_]) -> None:
         pairs = at.pairs
         touching = pairs.nodes[closed][pairs.share[closed] != 0.0]
-        for strand in self.problem.strands:
-            check_fineness(self.state.r[:, strand.nodes].T, touching - strand.node)
+        for rod, strand in enumerate(self.problem.strands, start=1):
+            check_fineness(rod, self.state.r[:, strand.nodes].T, touching - strand.node)
 
     # ---- accounting
 

@@ -123,7 +123,8 @@ class MovingSolid(SolidSystem):
         where, why = "MovingSolid.velocity", f"every body has an initial velocity {form}."
         needs, try_ = f"{count} times {d} finite numbers", "leave it out for rest."
         try:
-            given = np.asarray(self.velocity, dtype=np.float64)
+            # a copy: the array of the caller stays writeable, and this one unchanged
+            given = np.array(self.velocity, dtype=np.float64)
         except (TypeError, ValueError):
             given = np.zeros(0)
         if given.shape != (count, d) or not np.isfinite(given).all():

@@ -50,7 +50,10 @@ __all__ = ["follow_path"]
 
 Floats = npt.NDArray[np.float64]
 
+# chosen: iterations up to which the next step is longer by _GROWTH, and from which it is shorter by
+# _REDUCTION
 _FEW_ITERATIONS, _MANY_ITERATIONS = 7, 12
+_GROWTH, _REDUCTION = 1.4, 0.6
 # arclength, over that of the first step, below which the adhesive energy controls steps instead;
 # and the largest distance between both ends of a step over its prescribed arclength
 _SHORTEST_ARC, _MOST_REACH = 0.01, 2.5
@@ -59,7 +62,9 @@ _SHORTEST_ARC, _MOST_REACH = 0.01, 2.5
 _LONGEST_TIME, _UNACCOUNTED = 2.0, 0.02
 # change of the adhesive energy, over that of two elements, below which its sign is noise
 _ADHESION_NOISE = 1e-4
-_GROWTH = 1.4
+# chosen: first step under control of the adhesive energy, and energy below which adhesion is
+# exhausted, both over that of two elements
+_FIRST_ADHESION_STEP, _EXHAUSTED = 0.05, 0.02
 # displacement of a first step, over the size of the bodies, below which it is rounding
 _NO_MOTION = 1e-10
 
@@ -145,7 +150,7 @@ class PathFollower:
                 if record.status is Status.STOPPED:
                     return
                 factor = _GROWTH if arc.iterations <= _FEW_ITERATIONS else 1.0
-                factor = 0.6 if arc.iterations > _MANY_ITERATIONS else factor
+                factor = _REDUCTION if arc.iterations > _MANY_ITERATIONS else factor
                 arc_length *= factor
                 adhesion_step = min(adhesion_step * factor, self._largest_adhesion_step())
                 at_kink = np.any(self.kink_times == self.points[-1].t)
@@ -167,7 +172,7 @@ class PathFollower:
             self.length = arc_length = 0.5 * arc_length
             if arc_length < _SHORTEST_ARC and problem.passes and not self._adhesion_exhausted():
                 # the path turns too sharply for arclength steps, as where slip reverses
-                self.adhesion_step = 0.05 * self._largest_adhesion_step()
+                self.adhesion_step = _FIRST_ADHESION_STEP * self._largest_adhesion_step()
             elif arc_length < 0.5**method.max_halvings:
                 self._give_up(arc)
                 return
@@ -284,7 +289,7 @@ class PathFollower:
     def _adhesion_exhausted(self) -> bool:
         """Return whether nearly all adhesive energy has been released."""
         energy, _ = adhesion_gradient(self.problem, self.trial)
-        return energy > -0.02 * self._largest_adhesion_step()
+        return energy > -_EXHAUSTED * self._largest_adhesion_step()
 
     def _begin(self) -> bool:
         """Take a load step, which has arclength 1 by definition; return whether it converged."""
@@ -352,6 +357,8 @@ class PathFollower:
             return False
         missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
+        # chosen: five times as much between two bodies, whose two-half-pass forces have no energy;
+        # energies below 1e-4 of the largest do not count
         fraction = _UNACCOUNTED if self.rigid_partners else 5.0 * _UNACCOUNTED
         return missing <= max(fraction * exchanged, 1e-4 * scale)
 

@@ -229,6 +229,7 @@ class Bordered:
             size = size_of(trial.residual.ravel()[free]) / force_scale(problem, trial)
             residuals.append(size)
             defect, gradient_u, gradient_t = control.at(trial, t)
+            # chosen: the length of a step need not be met more accurately
             converged = size <= self.limits.tolerance and abs(defect) <= 1e-6 * control.size
             if converged and iteration > 0:
                 return ArcStep(trial, t, iteration, tuple(residuals), factors, matrix, "")

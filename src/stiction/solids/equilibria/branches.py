@@ -91,6 +91,7 @@ def _null_vectors(problem: Problem, matrix: object, workspace: Factoriser) -> _N
             for _ in range(_INVERSE):
                 y = factors.solve(x)
                 y = y / size_of(y)
+                # constant up to its sign, within some thousand roundings
                 converged = min(size_of(y - x), size_of(y + x)) < 1e-12
                 x = y
                 if converged:
@@ -192,7 +193,8 @@ def _point_on_branch(
         last = arc
         if _EARLIEST <= fraction <= _LATEST or fraction < -_EARLIEST:
             return arc
-        # the time grows as the square of the distance
+        # the time grows as the square of the distance; aim at a quarter of the step, and change the
+        # distance by 0.1 to 8 at once (chosen)
         target = 0.25 / max(abs(fraction), 1e-12)
         distance *= min(max(target**0.5, 0.1), 8.0)
     return last

@@ -591,6 +591,7 @@ def fracture_energy(path: list[Sample], first: float, samples: list[Sample], cur
     for i in range(peeled.size):
         low, high = max(i - 2, 0), min(i + 2, peeled.size - 1)
         length = peeled[high] - peeled[low]
+        # chosen: only where peeling has begun and proceeds, so that the quotient is no noise
         if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 1e-4 * peeled.max():
             release_rate[i] = (spent[high] - spent[low]) / length
     steps, times = (np.array([sample.time for sample in of]) for of in (path, samples))

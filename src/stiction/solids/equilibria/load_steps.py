@@ -57,8 +57,14 @@ _FEW_ITERATIONS, _MANY_ITERATIONS = 6, 12
 _ANALYSES = 2
 # largest number of halvings of a step because elements are inverted on the path to its end
 _MOST_INVERTED = 3
-_GROWTH = 1.5
+# chosen: factors of the next step after few and after many iterations
+_GROWTH, _REDUCTION = 1.5, 0.6
+# chosen: a step that would end within this fraction before a given time is extended to it
+_STRETCH = 1.001
+# number of snapshots of a run for pictures (chosen)
 _SNAPSHOTS = 13
+# chosen: released energy below this fraction of the scale of energies is no jump
+_LEAST_JUMP = 1e-3
 # numbers of substeps in which a step is repeated before it counts as a jump
 _SUBSTEPS = (2, 4, 8, 16)
 # missing energy, over the energy exchanged in a step, from which a step is a jump: in two-half-pass
@@ -348,7 +354,7 @@ class LoadStepper:
         if outcome.iterations <= _FEW_ITERATIONS:
             self.dt = max(self.dt, target - t) * _GROWTH
         elif outcome.iterations > _MANY_ITERATIONS:
-            self.dt = 0.6 * (target - t)
+            self.dt = _REDUCTION * (target - t)
         return True
 
     def _inverts_on_path(self, outcome: Outcome, iterations: int) -> bool:
@@ -386,7 +392,7 @@ class LoadStepper:
         dt, iterations = save_time - state.time, 0
         try:
             while state.time < save_time:
-                target = save_time if state.time + 1.001 * dt >= save_time else state.time + dt
+                target = save_time if state.time + _STRETCH * dt >= save_time else state.time + dt
                 outcome = solve_step(problem, state, target, guess_once, self.limits, workspace)
                 iterations += outcome.iterations
                 if outcome.trial is None:
@@ -425,7 +431,7 @@ class LoadStepper:
     def _target(self, t: float, dt: float) -> float:
         """Return the end of a step of about dt: the next breakpoint, if it is near."""
         breakpoint_ = float(self.breakpoints[np.searchsorted(self.breakpoints, t, side="right")])
-        if t + 1.001 * dt >= breakpoint_:
+        if t + _STRETCH * dt >= breakpoint_:
             return breakpoint_
         # two equal steps instead of a long and a tiny one
         return t + dt if t + 2.0 * dt <= breakpoint_ else 0.5 * (t + breakpoint_)
@@ -526,7 +532,7 @@ class LoadStepper:
             work = float(np.sum(before.residual * (self.state.u - start.u)))
             if released <= abs(work):
                 return
-        if released > _JUMP * exchanged and released > 1e-3 * scale:
+        if released > _JUMP * exchanged and released > _LEAST_JUMP * scale:
             where = {"energy_missing": released}
             choice = "the equilibrium that Newton's method found from the given positions"
             self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
@@ -554,7 +560,7 @@ class LoadStepper:
                 where |= {"program_time": jump_time, "from": snap.low, "to": snap.high}
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
-        elif missing > max(threshold, 1e-3 * scale, floor):
+        elif missing > max(threshold, _LEAST_JUMP * scale, floor):
             if self.work_can_miss and self._substeps_close(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"

@@ -38,12 +38,17 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# iterations with free contact states before the states are fixed, and how often they are released
+# chosen: iterations with free contact states before the states are fixed, and how often they are
+# released
 _FREE_ITERATIONS = 15
 _MOST_RELEASES = 5
-_HALVINGS = 6
-# a step is long enough when the slope at its end is this fraction of that at its start
+# chosen: fractions of a step that a line search tries at most
+_MOST_TRIALS = 6
+# chosen: a line search ends when the slope is at most this fraction of that at its start
 _SLOPE_REDUCTION = 0.2
+# regula falsi may stagnate at an end of its interval, so its next point stays this fraction of the
+# interval away from both ends (chosen)
+_FROM_ENDS = 0.1
 
 
 class Factoriser(Protocol):
@@ -80,7 +85,10 @@ class Outcome(NamedTuple):
 
 
 def force_norm(problem: Problem, trial: Trial) -> float:
-    """Return the norm of the forces in equilibrium: reactions, internal forces or loads [N/m]."""
+    """Return the norm of the forces in equilibrium: reactions, internal forces or loads.
+
+    Its unit is N/m in the plane, N in three dimensions.
+    """
     reactions = size_of(trial.residual[problem.fixed])
     internal = size_of(trial.internal)
     loads = size_of(trial.internal - trial.residual)
@@ -88,7 +96,10 @@ def force_norm(problem: Problem, trial: Trial) -> float:
 
 
 def force_scale(problem: Problem, trial: Trial) -> float:
-    """Return the force that scales the residual [N/m], not below the floor of the problem."""
+    """Return the force that scales the residual, not below the floor of the problem.
+
+    Its unit is N/m in the plane, N in three dimensions.
+    """
     return max(force_norm(problem, trial), problem.force_floor)
 
 
@@ -115,15 +126,15 @@ def solve_step(
     increment = np.where(problem.fixed, target - u, 0.0)
     fixed_states: list[Ints] | None = None
     residuals: list[float] = []
-    releases, free_iterations = 0, 0
+    releases, free_iterations, supports_move = 0, 0, bool(increment.any())
     factors: Factors | None = None
-    supports_move = bool(increment.any())
     if supports_move and guess is not None:
         u += increment
         supports_move = False
     trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
     if trial.inverted or not np.isfinite(trial.residual).all():
-        return Outcome(None, 0, (), "an element is inverted at the first guess")
+        what = "an element is inverted" if trial.inverted else "a force is not finite"
+        return Outcome(None, 0, (), f"{what} at the first guess")
     for iteration in range(limits.iterations):
         norm = size_of(trial.residual.ravel()[problem.free])
         size = norm / force_scale(problem, trial)
@@ -137,8 +148,8 @@ def solve_step(
             if releases > _MOST_RELEASES:
                 return Outcome(None, iteration, tuple(residuals), "stick and slip cycle")
             continue
-        cycles = not supports_move and fixed_states is None and free_iterations >= _FREE_ITERATIONS
-        if cycles and problem.has_friction(t):
+        undecided = fixed_states is None and free_iterations >= _FREE_ITERATIONS
+        if not supports_move and undecided and problem.has_friction(t):
             fixed_states, free_iterations = problem.contact_states(trial), 0
             trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
         assert matrix is not None
@@ -159,7 +170,7 @@ def solve_step(
         change[problem.free] = step
         if supports_move:
             change += increment.ravel()
-        # while supports move, the residual at the start does not measure the step
+        # no search while supports move, as residuals do not measure steps, nor at saddle points
         slope = 0.0 if supports_move or problem.carriers else inner(residual, step)
         accepted = _advance(problem, state, u, change.reshape(u.shape), t, fixed_states, slope)
         if accepted is None:
@@ -208,8 +219,9 @@ def line_search(
 ) -> Probe | None:
     """Return the whole step, or the fraction of it at which the slope r . step vanishes.
 
-    The slope may change its sign within the step if points change between stick and slip; regula
-    falsi then finds its root. Returns None if every fraction inverts an element.
+    The slope may change its sign within the step if points change between stick and slip. Regula
+    falsi then approaches its root, until the slope is at most a fifth of that at the start. Returns
+    None if every fraction inverts an element.
 
     Parameters
     ----------
@@ -223,7 +235,7 @@ def line_search(
     low, high, fraction = 0.0, 1.0, 1.0
     slope_low, slope_high = slope_at_start, np.nan
     last: Probe | None = None
-    for _ in range(_HALVINGS):
+    for _ in range(_MOST_TRIALS):
         tried = probe(fraction)
         residual = tried.trial.residual.ravel()[free]
         if tried.trial.inverted or not np.isfinite(residual).all():
@@ -247,5 +259,6 @@ def line_search(
         if np.isnan(slope_high):
             return last
         fraction = low + (high - low) * slope_low / (slope_low - slope_high)
-        fraction = min(max(fraction, low + 0.1 * (high - low)), high - 0.1 * (high - low))
+        inset = _FROM_ENDS * (high - low)
+        fraction = min(max(fraction, low + inset), high - inset)
     return last

@@ -108,6 +108,7 @@ class Problem:
     fixed, free : (nodes, d) which unknowns are prescribed, and the flat indices of the others
     """
 
+    # error of the work integrals of a step over its exchanged energy, unless the method sets it
     work_tolerance = 1e-7
     released: Released | None = None
 
@@ -412,6 +413,7 @@ class Problem:
             if isinstance(p, MultiplierPass):
                 stiffness = p.stiffness
             else:
+                # on the side of repulsion: at the gap itself a law may change its branch
                 stiffness = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
                 stiffness = max(stiffness, p.contact.tangential_stiffness)
             partner = p.contact.partner
@@ -451,7 +453,8 @@ class Problem:
         if self.dim > _PLANE:
             # forces in space, forces per width in the plane
             tension *= sum(float(p.own.areas.sum()) for p in self.passes) / length
-        # a residual of 1e-9 of this force lies a little above rounding
+        # a residual of 1e-9 of this force lies a little above rounding. The other two were chosen:
+        # small fractions of the tension of the whole boundary, and of strains of order one
         return max(1e-4 * tension * length, 5e-5 * modulus * length, 2e9 * self.rounding)
 
     @property

@@ -270,6 +270,7 @@ def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> d
     # evenly spaced in force, so that the fit does not depend on the lengths of load steps
     forces = np.linspace(0.0, force[rising][-1], _SAMPLES + 1)[1:]
     loss = length[0] - np.interp(forces, force[rising], length[rising])
+    # chosen: at smaller forces the loss of contact is less than interpolation resolves
     fits = (forces > 0.05 * forces[-1]) & (loss > 1e-6 * length[0])
     if fits.sum() < _FEWEST:
         return {}

@@ -235,6 +235,7 @@ def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -
         count = min(number + 2, n - 1)
         while True:
             try:
+                # chosen: signs of eigenvalues and directions of motions need few digits
                 values, vectors = eigsh(matrix, count, sigma=0.0, OPinv=inverse, v0=start, tol=1e-6)
             except ArpackNoConvergence as partial:
                 values, vectors = partial.eigenvalues, partial.eigenvectors
@@ -326,6 +327,7 @@ def find_snap(
         released = min(less, missing)
         for _ in range(_SNAP_HALVINGS):
             low = last[0].time
+            # chosen: a tenth of the resolution of bifurcations
             if high - low <= 0.1 * _RESOLUTION * (low - begin):
                 break
             middle = step(last, 0.5 * (low + high))

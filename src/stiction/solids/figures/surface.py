@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.plot import style
 from stiction.solids.figures.curves import DASH_DOT, start_left
-from stiction.solids.figures.data import SLIDES, SolidData
+from stiction.solids.figures.data import NO_FRICTION, SLIDES, SolidData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ _PANELS = {
     "tangential_traction": "tangential traction",
 }
 _KEY_ROW = 0.155  # height of a row of the legend [in]
+_TITLE_ROW = 0.16  # height of the titles of columns [in]
 _CLOSED = 1e-6  # gaps with friction below this fraction of the largest gap are closed
 _GAP_ROOM = 3.0  # largest gap drawn over the largest gap with friction
 
@@ -52,8 +54,7 @@ def tractions(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     columns = len(data.bodies)
     width = style.COLUMN if columns == 1 else style.PAGE
     handles = _handles(data, rows, friction=data.has("slides"))
-    across = 3 if columns == 1 else 6
-    top = 0.1 + _KEY_ROW * -(-len(handles) // across) + (0.16 if columns > 1 else 0.0)
+    across, top = _key_room(len(handles), columns)
     figure = style.new_figure(width, 0.42 + 1.49 * len(drawn) + top)
     margins = (0.66, 0.2, 0.42, top)
     grid = style.grid(
@@ -88,18 +89,17 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     columns = len(data.bodies)
     width = style.COLUMN if columns == 1 else style.PAGE
     handles = _handles(data, rows, friction=data.has("slides"))
-    across = 3 if columns == 1 else 6
-    top = 0.1 + _KEY_ROW * -(-len(handles) // across) + (0.16 if columns > 1 else 0.0)
+    across, top = _key_room(len(handles), columns)
     figure = style.new_figure(width, 2.0 + top)
     (line,) = style.grid(figure, 1, columns, margins=(0.66, 0.2, 0.42, top), gaps=(0.4, 0.0))
     gaps = data.values("gap")[rows]
     near = np.isfinite(gaps)
     if data.has("slides"):
-        near_sliding = near & (data.values("slides")[rows] > 0)
-        sliding = float(np.max(gaps[near_sliding], initial=0.0))
+        with_friction = near & (data.values("slides")[rows] > NO_FRICTION)
+        largest = float(np.max(gaps[with_friction], initial=0.0))
         # closed gaps without adhesion are zero but for rounding, and set no scale
-        scaled = sliding > _CLOSED * float(np.max(gaps[near], initial=0.0))
-        near = near_sliding if scaled else near
+        scaled = largest > _CLOSED * float(np.max(gaps[near], initial=0.0))
+        near = with_friction if scaled else near
     high = _GAP_ROOM * float(np.max(gaps[near], initial=0.0)) or 1.0
     low = min(0.0, float(np.min(gaps[near], initial=0.0)))
     for ax, body in zip(line, data.bodies, strict=True):
@@ -116,6 +116,13 @@ def interface(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     return figure
 
 
+def _key_room(entries: int, columns: int) -> tuple[int, float]:
+    """Return the number of columns of the legend, and the height above the axes [in]."""
+    across = 3 if columns == 1 else 6
+    titles = _TITLE_ROW if columns > 1 else 0.0
+    return across, 0.1 + _KEY_ROW * math.ceil(entries / across) + titles
+
+
 def _head(axes: Sequence[Axes], data: SolidData, handles: Sequence[Any], across: int) -> None:
     """Put the legend above the first axes, and the number of its body above each column."""
     style.key(axes[0], handles, columns=across)
@@ -127,7 +134,7 @@ def _head(axes: Sequence[Axes], data: SolidData, handles: Sequence[Any], across:
     box = axes[0].get_position()
     figure = axes[0].get_figure(root=True)
     assert figure is not None
-    lift = 0.16 / (box.height * figure.get_figheight())
+    lift = _TITLE_ROW / (box.height * figure.get_figheight())
     legend.set_bbox_to_anchor((-0.02, 1.0 + lift), transform=axes[0].transAxes)
     for ax, body in zip(axes, data.bodies, strict=True):
         ax.set_title(f"on body {body}", size=style.FONT, color=style.INK, pad=2.0)

@@ -234,7 +234,7 @@ class BroadPhase:
 def _refuse_second_boundary(boundary: Boundary, other: str) -> None:
     if other == boundary.name:
         got = f"boundary {boundary.name!r} of body {boundary.body} twice"
-        why, try_ = "each pair of bodies has one contact.", "leave one out."
+        why, try_ = "two bodies have one contact.", "name this boundary once."
     else:
         got = f"boundaries {other!r} and {boundary.name!r} of body {boundary.body}"
         why = "a body near their common end would get contact forces from both."

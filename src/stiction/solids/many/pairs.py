@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.solids.contact.model import Contact
-from stiction.solids.contact.partners import Boundary
+from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.many.broad_phase import ContactAmong, PairSearch
 from stiction.solids.mesh.model import Mesh
 
@@ -89,7 +89,7 @@ def check_partners(contacts: Iterable[Contact]) -> None:
             for key in {(*own, partner.body), (partner.body, partner.name, own[0])}:
                 with_bodies[key] = with_bodies.get(key, 0) + 1
         seen = partners.setdefault(own, [])
-        if any(other == partner for other in seen):
+        if any(_are_same(other, partner) for other in seen):
             why = "each contact would load the boundary, with twice the adhesion."
             _refuse_twice(own, "with one and the same partner", why)
         seen.append(partner)
@@ -97,6 +97,18 @@ def check_partners(contacts: Iterable[Contact]) -> None:
         if count > 1:
             why = "points near both partners, such as their common end, would be loaded twice."
             _refuse_twice((body, name), f"in contacts with body {other_body}", why)
+
+
+def _are_same(one: object, other: object) -> bool:
+    """Return whether two partners are the same surface; a plane has many points."""
+    if isinstance(one, RigidPlane) and isinstance(other, RigidPlane):
+        if len(one.normal) != len(other.normal):
+            return False
+        normal = np.asarray(one.normal)
+        height = float(normal @ (np.asarray(other.point) - np.asarray(one.point)))
+        rounding = 1e-12 * max(one.extent(), other.extent())
+        return bool(np.abs(normal - other.normal).max() < 1e-12 and abs(height) <= rounding)
+    return one == other
 
 
 def _refuse_twice(key: tuple[int, str], how: str, why: str) -> None:

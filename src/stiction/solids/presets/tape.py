@@ -105,14 +105,15 @@ class TapePeeling(SolidSystem):
     def _check_friction(self) -> None:
         """Refuse friction that acts under pressure alone: the contact of a membrane has none."""
         law = LennardJones.from_strength(self.max_tension, self.work)
-        cut = getattr(self.model, "s_cut", 1.0)
-        if self.prestretch > 1.0 and (not hasattr(self.model, "mu") or not cut > 0.0):
-            got = f"{type(self.model).__name__}" + (f"(s_cut={cut:g})" if cut <= 0.0 else "")
+        cut, mu = getattr(self.model, "s_cut", 1.0), getattr(self.model, "mu", math.nan)
+        if self.prestretch > 1.0 and not (cut > 0.0 and mu > 0.0):
+            zero = f"(mu={mu:g})" if mu == 0.0 else f"(s_cut={cut:g})" if cut <= 0.0 else ""
+            got = f"{type(self.model).__name__}{zero}"
             why = (
                 "a membrane has no contact pressure: its gap is at least that of equilibrium, "
                 f"{law.gap_eq:.4g}. Friction that needs pressure would let it contract and slide."
             )
-            needs = "friction that acts under tension, s_cut > 0"
+            needs = "friction that acts under tension, mu > 0 and s_cut > 0"
             where = f"{type(self).__name__}.model"
             raise ModelError(where, got, needs, why, "give EA(mu=0.05, s_cut=1).")
 

@@ -38,6 +38,7 @@ def drawn(swept: Swept, order: int) -> Picture:
     Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_pictures_close_around_the_body
     """
     laid, levels = swept.layout, swept.levels
+    # the section
     flat = picture(laid.mesh, order, laid.layers, laid.numbering, laid.groups)
     breaks = np.unique(levels.axes[0].knots)
     steps = np.arange(_PER_LAYER) / _PER_LAYER
@@ -51,6 +52,7 @@ def drawn(swept: Swept, order: int) -> Picture:
     elements = _element_indices(swept, flat)
     beside = elements[_cell_of_edge(flat)]
     layer = (np.arange(last) // _PER_LAYER)[:, None]
+    # the section at the first height is reversed: its normals point outwards too
     quads = [sides.reshape(-1, 4), flat.quads[:, ::-1], flat.quads + flat_count * last]
     owners = [
         np.stack(
@@ -74,6 +76,8 @@ def _interpolation(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
 
     levels, size = swept.levels, swept.points.shape[0]
     matrix = csr_matrix((heights.size * flat.matrix.shape[0], size))
+    # kind 0: mesh nodes; kind 1: control points of contact boundaries. Each kind has splines of its
+    # own along the axis
     for kind, axis in enumerate(levels.axes):
         of_kind, level_count = levels.of(kind), axis.heights.size
         if not of_kind.size:
@@ -89,15 +93,17 @@ def _interpolation(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
 def _element_indices(swept: Swept, flat: Picture) -> Ints:
     """Return (c, 3) of the element of each drawn cell: block, index in a layer, layer size."""
     elements = np.empty((flat.owner.shape[0], 3), dtype=np.int64)
+    section_block, section_element = flat.owner.T
     for number, table in enumerate(swept.element_index):
-        of_block = flat.owner[:, 0] == number
-        elements[of_block] = table[flat.owner[of_block, 1]]
+        of_block = section_block == number
+        elements[of_block] = table[section_element[of_block]]
     return elements
 
 
 def _indices(elements: Ints, layer: Ints) -> Ints:
     """Return the indices of elements in their blocks, layer by layer."""
-    return np.asarray((elements[:, 1] + layer * elements[:, 2]).ravel())
+    _, index_in_layer, layer_size = elements.T
+    return np.asarray((index_in_layer + layer * layer_size).ravel())
 
 
 def _cell_of_edge(flat: Picture) -> Ints:
@@ -114,13 +120,15 @@ def _cell_of_edge(flat: Picture) -> Ints:
 def places_of(swept: Swept) -> Places:
     """Return the points at which displacements are interpolated: `Nearest` chooses among these.
 
-    These are nodes of the section outside of splines, at both ends of the sweep, and in every layer
-    if functions are linear along the axis.
+    These are the nodes of the section at both ends of the sweep, and in every layer those outside
+    of splines, if functions are linear along the axis.
     """
     laid, levels = swept.layout, swept.levels
-    single = laid.numbering.numbers[:, 1] < 0
-    nodes = laid.numbering.numbers[single & (laid.numbering.numbers[:, 0] >= 0), 0]
+    # a mesh node is one node of the body, the mean of two, or none
+    node, second = laid.numbering.numbers.T
+    nodes = node[(second < 0) & (node >= 0)]
     first, last = levels.ends()
+    # splines interpolate at both ends of the axis only, linear functions in every layer
     interior = nodes[~levels.on_spline[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
     straight = levels.numbers[interior, : levels.axes[0].heights.size].ravel()
     numbers_of_places = np.unique(np.concatenate([first[nodes], last[nodes], straight]))

@@ -239,9 +239,10 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
             f"a gap of {ended.residual:.3g} of the state after {ended.iterations} iterations, "
             f"at the state {problem.nodes(u)[0].tolist()} and the period {problem.period_at(u):.9g}"
         )
-        why = "the arcs of a periodic orbit meet at the nodes."
+        needs = "arcs of the orbit without gaps between them"
+        why = "Newton's method did not close the gaps, so the arcs are no periodic orbit."
         try_ = "give a nearer guess, more `nodes`, or `settle` for a stable orbit."
-        raise SolveError(explain("find_cycle", got, "arcs without gaps", why, try_))
+        raise SolveError(explain("find_cycle", got, needs, why, try_))
     check_second_period(problem, ended.u)
     return cycle_of(problem, ended.u, ended.residual, ended.iterations)
 

@@ -124,19 +124,20 @@ def continue_equilibrium(
     where = "continue_equilibrium"
     why, try_ = "it bounds the work.", "leave it out."
     whole(f"{where}.max_points", max_points, least=2, most=_MOST_POINTS, why=why, try_=try_)
-    number(f"{where}.step", step, rule="positive", why="it is a length.", try_="leave it out.")
+    why = "a step has a positive arclength."
+    number(f"{where}.step", step, rule="positive", why=why, try_=try_)
     given: object = point
     if not isinstance(given, Equilibrium):
         needs, why = "an Equilibrium", "the branch begins there."
-        raise ModelError(
-            f"{where}.point", type(given).__name__, needs, why, "see find_equilibrium."
-        )
+        try_ = "give point=find_equilibrium(system, ...)."
+        raise ModelError(f"{where}.point", type(given).__name__, needs, why, try_)
     why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."
     low, high = numbers(f"{where}.span", span, size=2, per="end", why=why, try_=try_).tolist()
     value = float(point.system.parameter(parameter))
     if not low <= value <= high or not low < high:
         needs = f"a lower and a higher value around {value:.9g}"
-        raise ModelError(f"{where}.span", repr(span), needs, "the branch begins at it.", try_)
+        why = "the branch begins at this value of the parameter."
+        raise ModelError(f"{where}.span", repr(span), needs, why, try_)
     back, ahead = (
         _Follow(point, parameter, (low, high), step, max_points, sense) for sense in (-1.0, 1.0)
     )

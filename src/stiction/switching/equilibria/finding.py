@@ -231,15 +231,17 @@ def find_equilibrium(
     else:
         words = [mode] if isinstance(mode, str) else list(mode)
         if len(words) != m or any(word not in MODES for word in words):
-            needs, why = f"{m} of +, - and slide", "each surface has a mode."
+            needs, why = f"{m} of '+', '-' and 'slide'", "each surface has a mode."
             raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave it out.")
         sides = np.array([MODES[word] for word in words])
     problem = Balance(system, sides)
     u = _solved(problem, np.concatenate([x, np.zeros(problem.sliding.size)]))
     found = equilibrium_of(problem, u)
     if not (problem.margins(u) > 0.0).all():
-        got = f"a virtual one, {found.state.tolist()} with multipliers {found.multipliers.tolist()}"
-        needs, why = "an equilibrium in the region of its mode", "another field is valid there."
+        got = f"a virtual equilibrium, {found.state.tolist()} with multipliers "
+        got += str(found.multipliers.tolist())
+        needs = "an equilibrium in the region of its mode"
+        why = "the field that vanishes there belongs to another mode."
         raise SolveError(explain(where, got, needs, why, "try another mode."))
     return found
 
@@ -272,7 +274,8 @@ def _solved(problem: Balance, u: Floats) -> Floats:
         if size <= _CONVERGED:
             return u
     got, needs = f"no convergence, at the state {u[: problem.n].tolist()}", "an equilibrium nearby"
-    why, try_ = "Newton's method solves x' = 0.", "take a nearer guess, or give the mode."
+    why = "Newton's method for x' = 0 converges near an equilibrium only."
+    try_ = "take a nearer guess, or give the mode."
     raise SolveError(explain("find_equilibrium", got, needs, why, try_))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.plot import style
 from stiction.switching.figures.over_time import LINES
+from stiction.switching.figures.surface import cells_around
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,8 +142,11 @@ def condition_panels(
     grid = style.grid(figure, 2, 4, margins=(0.56, 0.14, 0.42, 0.22), gaps=(0.2, 0.32))
     axes = [ax for line in grid for ax in line]
     shades = ListedColormap(["white", "#9ec5e8"])
-    extent = (float(r[0]), float(r[-1]), float(omega[0]), float(omega[-1]))
-    looks: dict[str, Any] = {"origin": "lower", "extent": extent, "aspect": "auto"}
+    looks: dict[str, Any] = {
+        "origin": "lower",
+        "extent": cells_around(r, omega),
+        "aspect": "auto",
+    }
     for k, (ax, (title, name)) in enumerate(zip(axes, panels, strict=False)):
         ax.imshow(flags[name], cmap=shades, vmin=0, vmax=1, interpolation="nearest", **looks)
         if name == "g1":
@@ -150,8 +154,8 @@ def condition_panels(
             ax.contourf(r, omega, hatched, levels=[0.5, 1.5], colors="none", hatches=["////"])
         ax.plot(*chosen, "o", ms=3.6, mfc=style.VERMILION, mec="white", mew=0.6)
         ax.set_title(title, size=8.0, loc="left", pad=3.0, color=style.INK)
-        ax.set_xlim(extent[:2])
-        ax.set_ylim(extent[2:])
+        ax.set_xlim(float(r[0]), float(r[-1]))
+        ax.set_ylim(float(omega[0]), float(omega[-1]))
         style.scale_axis(ax.xaxis, "r*", "m")
         style.scale_axis(ax.yaxis, "ω*", "rad/s")
         if k % 4:

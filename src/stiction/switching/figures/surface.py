@@ -34,6 +34,14 @@ _WORDS = ("sliding", "escaping", "crossing to h > 0", "crossing to h < 0")
 _FORCE, _MOMENT = style.VERMILION, style.BLUE
 
 
+def cells_around(x: Floats, y: Floats) -> tuple[float, float, float, float]:
+    """Return the extent of an image whose cells have their middles at evenly spaced points."""
+    (left, right), (below, above) = (
+        (1.5 * a[0] - 0.5 * a[1], 1.5 * a[-1] - 0.5 * a[-2]) for a in (x, y)
+    )
+    return float(left), float(right), float(below), float(above)
+
+
 def surface_panel(
     ax: Axes,
     grid: tuple[Floats, Floats],
@@ -53,13 +61,12 @@ def surface_panel(
     from matplotlib.colors import ListedColormap
 
     x, y = grid
-    extent = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
     colours = ListedColormap(list(REGIONS))
-    ax.imshow(region, origin="lower", extent=extent, aspect="auto", cmap=colours, vmin=0, vmax=3,
-              interpolation="nearest", zorder=0.2)  # fmt: skip
+    ax.imshow(region, origin="lower", extent=cells_around(x, y), aspect="auto", cmap=colours,
+              vmin=0, vmax=3, interpolation="nearest", zorder=0.2)  # fmt: skip
     ax.streamplot(x, y, *sticking, color="#5a5a5a", linewidth=0.5, density=1.1, arrowsize=0.6)
-    ax.set_xlim(extent[:2])
-    ax.set_ylim(extent[2:])
+    ax.set_xlim(float(x[0]), float(x[-1]))
+    ax.set_ylim(float(y[0]), float(y[-1]))
     for axis, (word, unit) in zip((ax.xaxis, ax.yaxis), labels, strict=True):
         style.scale_axis(axis, word, unit)
 

@@ -74,7 +74,10 @@ from stiction.switching.flow.tableau import AT_END
 
 __all__ = ["NO_EVENT", "TOO_LONG", "advance", "after_step"]
 
-_EPS = 2.220446049250313e-16
+_EPS = 2.220446049250313e-16  # of float64
+# In `advance` the shortest step is 16 roundings of the time: its first node, a twentieth of it,
+# must change the time. The factor of the next step has the order 8 and the safety factor 0.9 of
+# DOP853; bounds near its 0.333 and 6 were chosen
 # largest number of steps of one call that are as short as the rounding of the time. Chosen: a
 # singularity of the field needs them without end, a short steep transient does not
 _FORCED = 2000
@@ -304,6 +307,7 @@ def after_step(
         return RUNNING, 0.0
     # |L- - L+| over its scale, zero at a two-fold
     gap = abs(functions[surface].value) + abs(functions[m + surface].value)
+    # chosen: far inside its limits a multiplier may leave them again without suspicion of rounding
     if min(functions[surface].value, functions[m + surface].value) > 100.0 * now.blunt:
         now.blunt = 0.0
     # PLUS and MINUS hold the fields at the present state
@@ -318,7 +322,10 @@ def after_step(
 
 @kernel
 def _why_stalled(w: Workspace, error: float) -> int:
-    """Return why steps are too short: NOT_FINITE if rates are NaN or the state diverges."""
+    """Return why steps are too short: NOT_FINITE if rates are NaN or the state diverges.
+
+    A state diverges beyond 1e10 of its scale (chosen).
+    """
     now, a = w.progress[0], w.vectors
     size = 0.0
     for c in range(now.n):
@@ -336,6 +343,7 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
     """
     now, a = w.progress[0], w.vectors
     n, m, k = now.n, now.m, now.k
+    # multipliers have the size one: their rounding error is at least some epsilons
     lie_noise = max(1e-15, now.lie_rounding, now.blunt)
     # error of h, in tolerances: one step, and the steps since the last placement on a surface
     error_sum = now.tightening + now.drift
@@ -343,6 +351,7 @@ def _set_noise_levels(w: Workspace, functions: EventFunctions) -> None:
         largest_h = tolerance_of_h = size_of_h = 0.0
         for c in range(n):
             slope, value = abs(a[GRAD, i * n + c]), abs(a[Y, c])
+            # chosen, here and below: a state near zero had at least a tenth of its scale
             largest_h += slope * max(value, 0.1 * a[SCALE, c])
             size_of_h += slope * value
             tolerance_of_h += slope * (now.atol * a[SCALE, c] + now.rtol * value)
@@ -409,7 +418,8 @@ def _step_length(w: Workspace, left: float, single: bool) -> float:
     now, a = w.progress[0], w.vectors
     h = now.next_step
     if h <= 0.0:
-        # first step: the state changes by a hundredth of its size
+        # first step: the state changes by a hundredth of its size, as in Hairer, Norsett, Wanner I,
+        # II.4
         size = rate = 0.0
         for c in range(now.n):
             unit = a[SCALE, c]
@@ -430,6 +440,7 @@ def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: f
     """Return the next trial length, at most slightly past a kink that the step crossed."""
     now, a = w.progress[0], w.vectors
     m, k = now.m, now.k
+    # chosen: an error so large does not follow its asymptotic order
     shorter = h * (0.1 if error > 1e8 else max(0.2, 0.9 * error ** (-0.125)))
     event_values(w, TRIAL, SAMPLE)
     for i in range(2 * m, 2 * m + k):
@@ -437,6 +448,7 @@ def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: f
         if functions[i].order == 0 and before > 0.0 > after:
             # past the root of the secant by a hundredth, so that the step brackets the kink
             fraction = 1.01 * before / (before - after)
+            # a kink in the last tenth does not shorten the step by more than the usual reduction
             if fraction < 0.9:
                 shorter = max(shorter, fraction * h)
     return shorter

@@ -181,6 +181,7 @@ def at_event(
         if lowest > 0.0:
             return grazing_at(w, which, lowest, h)
     located = _step_to_event(w, functions, table, which, root, h)
+    # chosen: no halving below 1e-9 of the time; the event of such a step is known well enough
     if not located and h > 1e-9 * size_of_time(w):
         # the dense output is too inaccurate to order the events: halve the step
         now.rejected += 1
@@ -226,6 +227,7 @@ def _minimum_after_step(w: Workspace, functions: EventFunctions, i: int, root: f
         return 0.0
     n, tolerance = now.n, max(functions[i].grazing, NEARBY * functions[i].uncertainty)
     b, work = a[COEFFICIENT + i, :NODES], a[ROOT]
+    # chosen: a difference over a twentieth of the step, of which the sign and two digits are needed
     beside = min(root + 0.05, 1.0) if root < 0.99 else root - 0.05
     slope = value_and_slope(b, root, work)[1]
     second_derivative = (value_and_slope(b, beside, work)[1] - slope) / (beside - root)
@@ -237,6 +239,7 @@ def _minimum_after_step(w: Workspace, functions: EventFunctions, i: int, root: f
     time_difference = abs(a[Y, n] + low * (a[TRIAL, n] - a[Y, n]) - now.judged_at)
     same = time_difference <= 4.0 * now.judged_within or now.judged_from == a[Y, n]
     classified = now.judged == i + 1 and same
+    # a minimum before the last 2 % of the step is located inside it by `first_event`
     return low if low > 0.98 and not classified else 0.0
 
 
@@ -304,6 +307,7 @@ def _on_line(w: Workspace) -> bool:
     if now.line == 0:
         return False
     surfaces_at(w, Y, EXTRA)
+    # chosen: events place states on the line more accurately than steps do
     return max(abs(a[EXTRA, 0]), abs(a[EXTRA, now.m])) <= 0.1 * now.on_line
 
 
@@ -327,6 +331,7 @@ def check_accumulation(w: Workspace) -> int:
     t = a[Y, now.n]
     gap, before = abs(t - now.last_arrival), now.last_interval
     now.last_arrival = t
+    # equal intervals of a periodic motion differ by the errors of events only (chosen)
     if gap < 0.999 * before:
         now.shrinks += 1
     else:
@@ -384,6 +389,7 @@ def arrive_at(w: Workspace, functions: EventFunctions, records: Records, i: int)
         lam = a[RECORDED, i]
     if after == 0.0 and _remove_spurious_leave(w, records, i):
         begin_mode(w)
+        # four times as blunt at each repetition, from rounding on: a few repetitions suffice
         now.blunt = max(4.0 * now.blunt, now.lie_rounding, 1e-15)
         return RUNNING
     log_event(w, records, kind, i, before, after, before, lam)

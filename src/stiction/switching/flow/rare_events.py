@@ -84,7 +84,8 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
     """
     now, a = w.progress[0], w.vectors
     b, work, n = a[COEFFICIENT + i, :NODES], a[ROOT], now.n
-    # the first slope of the secant is the second derivative of the dense output
+    # the first slope of the secant is the second derivative of the dense output, by a difference
+    # over a tenth of the step (chosen)
     near = min(max(fraction, 0.05), 0.95)
     up, down = value_and_slope(b, near + 0.05, work)[1], value_and_slope(b, near - 0.05, work)[1]
     second_derivative, length, before, last_length = (
@@ -101,12 +102,13 @@ def lowest_point(w: Workspace, table: Matrix, i: int, fraction: float, h: float)
         for c in range(n):
             slope += a[GRAD, i * n + c] * a[STAGE + AT_END, c]
         slope *= a[SIDES, i]
+        # a difference over less than 1e-7 of the step has fewer than nine digits
         if count > 0 and abs(length - last_length) > 1e-7 * h:
             second_derivative = (slope - before) / (length - last_length)
         if second_derivative <= 0.0 or count == 7:
             break
         next_length = min(max(length - slope / second_derivative, 0.0), _LARGEST_OVERSHOOT * h)
-        # the error of the minimal value is quadratic in this difference
+        # the error of the minimal value is quadratic in this difference, 1e-18
         if abs(next_length - length) <= 1e-9 * h:
             break
         before, last_length, length = slope, length, next_length
@@ -144,6 +146,7 @@ def classify_grazing(w: Workspace, functions: EventFunctions, i: int) -> Grazing
         slope, size = abs(a[GRAD, i * n + c]), abs(a[TRIAL, c])
         tolerance_of_h += slope * (now.atol * a[SCALE, c] + now.rtol * size)
         largest_h += slope * max(size, 0.1 * a[SCALE, c])
+    # four roundings, as in `advance`
     noise = max(functions[i].noise, 4.0 * 2.220446049250313e-16 * largest_h)
     error_growth = _GROWTH * (now.tightening + now.drift)
     exact = value <= _ZERO * noise
@@ -205,7 +208,8 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
         _record_grazing(w, functions, records, i, length / h, True)
         return too_many_at_once(w)
     now.margin = grazing.margin if grazing.open else math.inf
-    # remember this minimum, so that the repeated step ignores it
+    # remember this minimum, so that the repeated step ignores it; its time agrees within a
+    # twentieth of the step (chosen)
     now.judged, now.judged_at = i + 1, a[TRIAL, now.n]
     now.judged_within, now.judged_from = 0.05 * abs(full), a[Y, now.n]
     # a small margin is recorded with an event, although the surface is not reached
@@ -218,6 +222,7 @@ def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: 
         now.least_margin = min(now.least_margin, now.margin)
         now.margin = math.inf
     crosses = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
+    # chosen: not for a minimum next to the start, whose step would hardly advance
     if crosses == (value > 0.0) and length > 1e-3 * h:
         # the samples of h were inaccurate: the next step ends at the minimum
         now.next_step = min(length, h)

@@ -35,7 +35,7 @@ from stiction.switching.flow.tableau import STAGES
 
 __all__ = ["log_event", "save_until", "signs_at"]
 
-_EPS = 2.220446049250313e-16
+_EPS = 2.220446049250313e-16  # of float64
 
 
 @kernel(separate=True)
@@ -96,7 +96,7 @@ def _fraction_at_time(w: Workspace, target: float, s: float, fraction: float) ->
     now, a = w.progress[0], w.vectors
     n, width = now.n, now.n + 1 + now.q
     low, high = 0.0, fraction
-    for _ in range(60):
+    for _ in range(60):  # more than the 53 digits of a number, by bisection alone
         dense(a, s, width, SPARE)
         error = a[SPARE, n] - target
         if abs(error) <= 2.0 * _EPS * max(size_of_time(w), abs(target)):

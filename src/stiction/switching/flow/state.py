@@ -194,7 +194,7 @@ class EventFunction(Struct):
     value, slope : value and slope at the start of a step; the slope is set after a fold only, or is
         -1 for a surface that the last step approached
     order : multiplicity of a known zero at the start of the step, 0 for none
-    near : 1 for a surface on which the state was placed
+    near : 1 for a surface on which the state was placed, within rounding or from its wrong side
     noise : rounding error of the function
     grazing : largest minimum of |h| that counts as a grazing
     uncertainty : error of the function due to the errors of all steps

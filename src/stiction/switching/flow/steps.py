@@ -293,6 +293,7 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
         b = a[COEFFICIENT + i, :NODES]
         root = first_fall(b, a[ROOT:])
         if free:
+            # not below the resolution of the samples, nor 1e-4 of their size (chosen)
             dip = _minimum_near_zero(w, functions, i, root, max(4.0 * tail, 1e-4 * most))
             if dip < NONE and one.order != 0:
                 # the division by the known zero changes the minimum: a shorter step resolves it
@@ -339,6 +340,7 @@ def _check_samples(
             theta = table[NODE, b]
             # f = f(0) + f'(0) h theta + theta^order g: g has the other roots
             value -= one.value + (one.slope * h * theta if order == 2 else 0.0)
+            # the multiple of its rounding below which a value counts as zero, as in `advance`
             if abs(value) > 64.0 * one.noise:
                 value /= theta if order == 1 else theta * theta
             else:
@@ -347,6 +349,7 @@ def _check_samples(
             a[SAMPLE + b, i] = value
         least, most = min(least, value), max(most, value)
     tail = abs(last_but_one) + abs(last_one)
+    # chosen: the two last coefficients of a function of rounding errors have some of these errors
     if tail > _RESOLVED * size + 1e3 * one.noise:
         tail = -1.0
     return least, most, tail
@@ -423,6 +426,7 @@ def _end_of_sliding(
     tail : resolution error of these samples
     """
     b, noise, order = a[COEFFICIENT + i, :NODES], functions[i].noise, functions[i].order
+    # chosen: with a smaller tail the samples are as accurate as rounding allows
     if tail > 16.0 * noise and order == 0:
         # the samples do not resolve whether this minimum lies below zero
         at, value = first_dip(b, 0.0, 4.0 * tail, a[ROOT])

@@ -117,6 +117,7 @@ def is_plane(w: Workspace) -> bool:
             part = slope * (a[TRIAL, c] - a[Y, c])
             rise, size = rise + part, size + abs(part)
             reach += abs(slope) * (abs(a[Y, c]) + abs(a[TRIAL, c]))
+        # chosen: gradients by differences have nine digits and more, sums of a plane 50 roundings
         if abs(a[EXTRA2, i] - a[EXTRA, i] - rise) > 1e-9 * size + 1e-14 * reach:
             return False
     return True
@@ -231,7 +232,8 @@ def _select_sliding_vector(w: Workspace) -> None:
         sign = 1 - 2 * b
         candidate = root(rate, float(sign), False)
         size = max(abs(candidate.u), abs(candidate.v)) if candidate.good else 1e300
-        # the present vector as long as it is admissible, else that of the smaller multipliers
+        # the present vector as long as it is admissible within 1e-9 (chosen, above the rounding of
+        # a double root of well separated vectors), else that of the smaller multipliers
         if sign == present and size <= 1.0 + 1e-9:
             return
         if size < best:
@@ -244,7 +246,8 @@ def tighten_near_line(w: Workspace, rho: float) -> None:
     """Scale the tolerance by the distance rho to a codimension-2 line.
 
     The field there depends on the direction from the line only, so that the error is relative to
-    the distance and not to the state.
+    the distance and not to the state. The full tolerance applies from a distance of 0.1 on
+    (chosen); a state has an error of some 20 roundings.
     """
     now, a = w.progress[0], w.vectors
     size = 0.0
@@ -270,6 +273,7 @@ def tighten_near_two_fold(w: Workspace, i: int, gap: float) -> float:
     size = 0.0
     for c in range(now.n):
         size = max(size, max(abs(a[PLUS, c]), abs(a[MINUS, c])) / a[SCALE, c])
+    # chosen: the full tolerance where L- - L+ is more than 1/30 of its scale
     now.tightening = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # L is a sum of products of gradients and rates: 50 roundings, chosen. Gradients by differences
     # over 1/64 of the scale have a larger rounding error

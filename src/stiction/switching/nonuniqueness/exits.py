@@ -236,7 +236,8 @@ class EscapingWedge:
                 "two_fold",
                 f"x = {self.x.tolist()}",
                 "a two-fold of case 1, which orbits pass from sliding into escaping",
-                "no orbit of its escaping region starts at the two-fold.",
+                f"no orbit on the ray at {angle:.3g} rad, of 0 to pi/2 in its escaping region, "
+                "starts at the two-fold.",
                 "look at two_fold(system, guess).case.",
             )
         for _ in range(60):

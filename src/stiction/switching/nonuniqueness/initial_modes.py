@@ -60,7 +60,7 @@ def start_sides(
                 f"{x.tolist()}, where h = 0 and its gradient is zero",
                 "a switching function whose gradient is not zero where h = 0",
                 "rates of h along the fields decide between crossing and sliding.",
-                "take another h with the same zeros, for example its square root.",
+                "take another h with the same zeros, for example an odd root of h.",
             )
     surfaces, directions = [i for i, near in enumerate(values.near.tolist()) if near], 0
     continuations: dict[int, Continuations] = {}
@@ -101,7 +101,7 @@ def _side_on_surface(
                 f"{system.mode!r} at x0 = {x.tolist()}",
                 f"one of {', '.join(map(repr, directions))}",
                 "on a surface only these modes satisfy Filippov's conditions.",
-                "leave the mode out if only one is admissible.",
+                "give one of these modes, or leave the mode out.",
             )
         return asked, options
     if options.escaping or options.along:

@@ -43,7 +43,7 @@ def refuse_mode(system: SwitchingSystem, x: Floats, directions: Sequence[ExitDir
         f"{system.mode!r} at x0 = {x.tolist()}",
         "one of " + ", ".join(map(str, directions)),
         "on an intersection a solution can leave in these directions only.",
-        "leave the mode out if there is only one.",
+        "leave the mode out: the run takes the only direction, or that of its policy.",
     )
 
 

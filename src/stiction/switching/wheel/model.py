@@ -21,7 +21,7 @@ import numpy.typing as npt
 from stiction.core.fields import Finite, Flag, NonNegative, Part, Positive
 from stiction.errors import ModelError
 from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
-from stiction.numerics.checks import number
+from stiction.numerics.checks import number, numbers
 from stiction.numerics.jit import mode
 from stiction.switching.model import Compiled, LineExit, SwitchingSystem
 from stiction.switching.wheel.parameters import Parameters, Wheel
@@ -39,6 +39,7 @@ Flags = npt.NDArray[np.bool_]
 _START = (0.2, 0.1, -0.95)
 
 _TRY = "leave it out for the paper's value."
+_WHY_LINE = "it is a place on the line h = g = 0."
 _FORM = Flag("it chooses one of two forms of the equations.", "leave it out for the paper's form.")
 _TYRE = Part(
     "it gives the force and the moment on the wheel.",
@@ -393,7 +394,8 @@ class WheelOnTurntable(SwitchingSystem):
         """
         from stiction.switching.wheel.line import line_exits_at
 
-        return line_exits_at(self, x)
+        where, try_ = f"{type(self).__name__}.line_exits.x", "give [0.17, 0.0, -1.0]."
+        return line_exits_at(self, numbers(where, x, size=3, per="state", why=_WHY_LINE, try_=try_))
 
     def line_rays(self, r: float) -> tuple[LineRay, ...]:
         """Return all rays into and out of the point (r, 0, omega0) of the line; r in m.
@@ -403,7 +405,9 @@ class WheelOnTurntable(SwitchingSystem):
         """
         from stiction.switching.wheel.line import line_rays_at
 
-        return line_rays_at(self, (r, 0.0, self.omega0))
+        where = f"{type(self).__name__}.line_rays.r"
+        at = number(where, r, unit="m", why=_WHY_LINE, try_="give 0.17.")
+        return line_rays_at(self, (at, 0.0, self.omega0))
 
     def line_changes(self, r_low: float, r_high: float) -> tuple[LineChange, ...]:
         """Return the positions r [m] at which rays into or out of the line appear or disappear.
@@ -413,4 +417,9 @@ class WheelOnTurntable(SwitchingSystem):
         """
         from stiction.switching.wheel.line import line_changes
 
-        return line_changes(self, r_low, r_high)
+        where = f"{type(self).__name__}.line_changes"
+        low, high = (
+            number(f"{where}.{name}", r, unit="m", why=_WHY_LINE, try_="give 0.1 and 0.2.")
+            for name, r in (("r_low", r_low), ("r_high", r_high))
+        )
+        return line_changes(self, low, high)

@@ -398,6 +398,8 @@ def _starts(wheel: WheelOnTurntable, r: Floats, exits: Ints, method: EventDriven
     out = np.empty((r.size, 4))
     distance = fraction * float(np.max(wheel.compiled.scale))
     line_starts(r.copy(), exits.astype(np.int64), wheel.params, distance, out)
+    # both branches of the line intersect at r = 0, where h and g determine no direction
+    out[np.abs(r) <= distance] = np.nan
     return out
 
 

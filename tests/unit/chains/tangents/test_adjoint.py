@@ -5,6 +5,7 @@ import pytest
 from tangent_cases import derivatives, random_chain
 
 import stiction as st
+from stiction.chains.tangents.adjoint import seed_of
 
 SPAN = (0.0, 3.0)
 
@@ -80,8 +81,11 @@ def test_what_has_no_adjoint_is_refused():
     plain = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), v0=1.0)
     with pytest.raises(st.ModelError, match="no adjoint"):
         plain.gradients(st.ThetaStepper(step=0.1), SPAN, ["x[0]"], ["mass[0]"])
-    with pytest.raises(st.ModelError, match="starts from one of them"):
+    with pytest.raises(st.ModelError, match="at the end, and the times of events"):
         plain.gradients(None, SPAN, ["friction_heat[0]"], ["mass[0]"])
+    # a list of the names that is cut says so
+    with pytest.raises(st.ModelError, match=r"v\[7\] \.\.\."):
+        seed_of("x", st.Chain(mass=[1.0] * 12, stiffness=1.0), 0)
 
 
 def test_a_start_without_a_derivative_says_why():

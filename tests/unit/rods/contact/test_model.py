@@ -13,7 +13,7 @@ from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.curve.kernels import axis_point
-from stiction.rods.contact.gauss_seidel_kernels import Tally, solve_impact
+from stiction.rods.contact.gauss_seidel_kernels import Tally, constrain_gaps, solve_impact
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
@@ -21,7 +21,7 @@ from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free
-from stiction.rods.rod_kernels import drift
+from stiction.rods.rod_kernels import State, drift
 
 
 class Bent:
@@ -89,6 +89,21 @@ def test_a_projected_contact_moves_the_whole_second_rod(lift):
     assert_allclose(flat.r[:, second], before[:, second] - lift * UP[:, None], atol=1e-12)
     assert np.array_equal(flat.r[:, : flat.first[1]], before[:, : flat.first[1]])
     assert state.contacts[0].distance == pytest.approx(2.0 * SECTION.radius, rel=1e-12)
+
+
+@pytest.mark.usefixtures("plain_kernels")
+def test_gaps_that_do_not_close_are_reported():
+    # a response that is overestimated a hundredfold makes corrections too small by as much
+    for factor, closes in ((1.0, True), (100.0, False)):
+        bent = Bent()
+        f, contact = bent.flat, bent.contact
+        contact.mode, contact.reach = ck.ROLL, contact.distance
+        ck.response(f.q, contact, bent.mobility)
+        contact.node_delassus *= factor
+        state = State(f.r, f.q, f.v, f.p)
+        table = ck.ContactSet(bent.state.contacts, bent.state.trial, bent.state.extremes)
+        work = np.zeros((3, f.r.shape[1]))
+        assert constrain_gaps(state, table, bent.mobility, 1e-4, work) == closes
 
 
 @BENT

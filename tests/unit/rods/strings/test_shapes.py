@@ -5,6 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserShape
+from stiction.rods.strings.model import _GOLDEN
 
 LENGTH = 5.0
 X = np.linspace(0.0, LENGTH, 101)[1:-1]
@@ -84,6 +85,41 @@ def test_user_shape_needs_a_derivative():
         UserShape(3.0)
     with pytest.raises(st.ModelError, match=r"UserShape\.derivative: got values that are not"):
         RollingStrings(length=LENGTH, u0=UserShape(lambda x: 0.0 * x, lambda x: np.nan * x))
+
+
+def test_a_derivative_of_another_function_is_refused():
+    def bow(x):
+        return 0.1 * np.sin(np.pi * x / LENGTH)
+
+    def slope(x):
+        return 0.1 * np.pi / LENGTH * np.cos(np.pi * x / LENGTH)
+
+    RollingStrings(length=LENGTH, u0=UserShape(bow, slope))
+    got = r"u0: got the derivative (\S+) at x = \S+, where the shape has the slope (\S+);"
+    for wrong in (lambda x: -slope(x), lambda x: 1.01 * slope(x), lambda x: slope(x) + 1e-3):
+        with pytest.raises(st.ModelError, match=got):
+            RollingStrings(length=LENGTH, u0=Sum([Sine(2, 0.1), UserShape(bow, wrong)]))
+
+    # a narrow pulse at one of the points that are compared, and beside it
+    for aside in (0.0, 0.3e-4, 0.9e-4):
+        pulse = Bump(LENGTH * ((7.0 * _GOLDEN) % 1.0 + aside), LENGTH * 1e-4, 0.1)
+        RollingStrings(length=LENGTH, u0=pulse)
+
+    # a kink has no derivative, and two slopes next to it
+    def corner(x):
+        return np.abs(x - 1.0) * x * (LENGTH - x)
+
+    def on_both_sides(x):
+        return np.sign(x - 1.0) * (x * (LENGTH - x) + (x - 1.0) * (LENGTH - 2.0 * x))
+
+    RollingStrings(length=LENGTH, v0=UserShape(corner, on_both_sides, kinks=[1.0]))
+
+
+@pytest.mark.parametrize("at", [-1.0, LENGTH + 1.0, 40.0])
+def test_a_bump_beside_the_string_is_refused(at):
+    with pytest.raises(st.ModelError, match=r"Bump\.at"):
+        RollingStrings(length=LENGTH, u_t0=Bump(at, 1.0, 0.1))
+    RollingStrings(length=LENGTH, u_t0=Bump(at, 1.0, 0.1), ends="periodic")
 
 
 @pytest.mark.parametrize(

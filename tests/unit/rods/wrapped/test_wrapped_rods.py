@@ -1,5 +1,7 @@
 """Contact between rods: closest points, derivatives, and rods side by side in one array."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from stiction.rods import (
 from stiction.rods.section import CircularSection
 from stiction.rods.statics import StaticRod
 from stiction.rods.wrapped.bundle import StaticRods
+from stiction.rods.wrapped.checks import check_fineness
 from stiction.rods.wrapped.contact import blocks, force_and_moment
 from stiction.rods.wrapped.curves import closest, curve_at
 from stiction.rods.wrapped.problem import WrappedProblem
@@ -49,6 +52,26 @@ def test_closest_points():
     apart = np.linalg.norm(points[:, None] - at(dense), axis=2)
     apart[dense < first[:, None]] = np.inf
     assert (np.linalg.norm(away, axis=1) <= apart.min(axis=1) + 1e-12).all()
+
+
+def test_closest_points_take_little_memory():
+    nodes = np.linspace(0.0, 1.0, 2001)[:, None] * [1.0, 0.0, 0.0]
+    points = np.linspace(0.1, 0.9, 3000)[:, None] * [1.0, 0.0, 0.0] + [0.0, 0.1, 0.0]
+    tracemalloc.start()
+    place, _ = closest(points, nodes, np.zeros(3000, dtype=np.int64))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # all distances and the vectors between them would be 200 MB
+    assert peak < 6e7
+    np.testing.assert_allclose(place, 2000.0 * points[:, 0], rtol=0.0, atol=1e-9)
+
+
+def test_too_few_elements_are_refused_by_the_rod_that_has_them():
+    straight = np.linspace([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], 5)
+    bent = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    check_fineness(1, straight, np.arange(5))
+    with pytest.raises(ModelError, match="at node 2 of rod 3, in contact"):
+        check_fineness(3, bent, np.arange(3))
 
 
 def test_the_axis_is_smooth_and_of_third_order():

@@ -365,6 +365,12 @@ def test_a_boundary_touches_each_body_once(other):
         Assembled([body, body, body], [pair, other])
     # contacts with several bodies are accepted
     Assembled([body, body, body], [pair, Contact(Boundary(2, "bottom"), Boundary(1, "top"))])
+    # a plane has many points
+    planes = [RigidPlane(point, (0.0, 1.0)) for point in ((0.0, -1.0), (5.0, -1.0), (0.0, -2.0))]
+    first, same, below = (Contact(Boundary(0, "bottom"), plane) for plane in planes)
+    with pytest.raises(ModelError, match="one and the same partner"):
+        Assembled([body], [first, same])
+    Assembled([body], [first, below])
 
 
 def test_the_penalty_follows_the_normal_law():

@@ -156,3 +156,8 @@ def test_what_motions_in_space_refuse():
     with pytest.raises(ModelError, match=r"velocity.*1 times 3 finite numbers"):
         MovingSolid(Solid([SweptBody(block, (0.0, 0.5), Q1())]), velocity=[(1.0, 0.0)])
     assert MovingSolid(Solid([Body(block)]), velocity=[(1.0, 0.0)]).velocities.shape == (1, 2)
+    # the array of the caller is copied
+    given = np.array([[1.0, 0.0]])
+    moving = MovingSolid(Solid([Body(block)]), velocity=given)
+    given[0, 0] = np.nan
+    assert moving.velocity.tolist() == [[1.0, 0.0]]

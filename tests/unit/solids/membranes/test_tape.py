@@ -169,6 +169,7 @@ def test_a_sheet_in_compression_is_reported():
         ({"model": EA(mu=0.05, s_cut=0.0)}, "no contact pressure"),
         ({"model": EA(mu=0.05), "s_cut": -0.001}, "no contact pressure"),
         ({"model": Frictionless()}, "no contact pressure"),
+        ({"mu": 0.0}, "no contact pressure"),
         ({"prestretch": 0.99}, "prestretch"),
         ({"angle": 180.0}, "angle"),
         ({"angle": 0.0}, "angle"),

@@ -46,6 +46,11 @@ def test_condition_panels():
     assert len(figure.axes) == 8
     shown = figure.axes[2].images[0].get_array()
     assert np.array_equal(shown, flags["c"])
+    # every cell has its point in its middle
+    assert figure.axes[2].images[0].get_extent() == pytest.approx(
+        [0.1 - 0.1 / 7.0, 0.3 + 0.1 / 7.0, -1.11, -0.99]
+    )
+    assert figure.axes[2].get_xlim() == pytest.approx((0.1, 0.3))
     assert figure.axes[4].get_xlabel() == "r* (m)"
 
 

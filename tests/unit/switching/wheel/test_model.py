@@ -627,6 +627,16 @@ def test_refusals():
     ):
         with pytest.raises(ModelError, match=rf"WheelOnTurntable\.{name}"):
             WheelOnTurntable(**{name: value})
+    wheel = WheelOnTurntable()
+    for call, match in (
+        (lambda: wheel.line_rays(math.nan), "line_rays.r"),
+        (lambda: wheel.line_rays("here"), "line_rays.r"),
+        (lambda: wheel.line_changes(0.1, math.inf), "line_changes.r_high"),
+        (lambda: wheel.line_exits([math.nan, 0.0, -1.0]), "line_exits.x"),
+        (lambda: wheel.line_exits([0.17, 0.0]), "line_exits.x"),
+    ):
+        with pytest.raises(ModelError, match=rf"WheelOnTurntable\.{match}"):
+            call()
 
 
 def test_names_and_defaults():

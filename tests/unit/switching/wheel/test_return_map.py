@@ -56,6 +56,12 @@ def test_starts_are_exits_of_the_line(direction):
         assert start[3] == pytest.approx(1e-6 / fastest.speed)
 
 
+def test_no_direction_leaves_the_crossing_of_both_branches():
+    for direction in LineExit:
+        found = line_return(WHEEL, [0.0, 1e-12], direction, t_end=1.0)
+        assert found.end.tolist() == ["no_exit", "no_exit"]
+
+
 def test_where_orbits_enter_the_line():
     # formulas sheet, section 7: slip rays for 0.15101 < r < 0.18397, stick for 0.18338 < r < 0.6129
     r = np.array([0.14, 0.1510, 0.1511, 0.17, 0.1833, 0.1839, 0.1841, 0.3, 0.6128, 0.6130])

@@ -88,6 +88,7 @@ def _single_root(c: Bilinear) -> Root:
     if det == 0.0:
         # singular: (0, 0) is a root of homogeneous equations
         return Root(u, v, det, c.a0 == 0.0 and c.b0 == 0.0)
+    # chosen: with a3 = b3 = 0 one step suffices, and small products take a few more
     for _ in range(30):
         e1 = c.a0 + c.a1 * u + c.a2 * v + c.a3 * u * v
         e2 = c.b0 + c.b1 * u + c.b2 * v + c.b3 * u * v
@@ -97,6 +98,7 @@ def _single_root(c: Bilinear) -> Root:
             break
         du, dv = (e1 * j22 - e2 * j12) / det, (j11 * e2 - j21 * e1) / det
         u, v = u - du, v - dv
+        # two roundings
         if abs(du) + abs(dv) <= 4e-16 * (1.0 + abs(u) + abs(v)):
             good = True
             break
@@ -123,7 +125,7 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     numerator, denominator = slope - qb, 2.0 * qa
     if qb * slope > 0.0:
         numerator, denominator = -2.0 * qc, qb + slope
-    # a root beyond 1e8 counts as at infinity
+    # a root beyond 1e8 counts as at infinity: admissible roots are at most 1. Chosen
     if denominator == 0.0 or abs(numerator) > 1e8 * abs(denominator):
         return Root(0.0, 0.0, 0.0, False)
     u = numerator / denominator
@@ -149,6 +151,7 @@ def _refined(c: Bilinear, u: float, v: float) -> Root:
         if det == 0.0:
             break
         du, dv = (e1 * j22 - e2 * j12) / det, (j11 * e2 - j21 * e1) / det
+        # a larger correction shows that Newton's method is not near this root
         if not abs(du) + abs(dv) < 1e-6 * (1.0 + abs(u) + abs(v)):
             break
         u, v = u - du, v - dv

@@ -284,6 +284,7 @@ def _second_derivative_sign(w: Workspace, i: int, j: int, c: int, k: int) -> flo
     _field_of(w, Y, SPARE)
     change = 0.0
     for b in range(2):
+        # as in `surfaces.curvature`: truncation error 1e-8, rounding error 1e-12 of the difference
         _displaced_state(w, SPARE, 1e-4 if b == 0 else -1e-4)
         _field_of(w, TRIAL, PLUS)
         normals(w, TRIAL, GRAD)
@@ -328,6 +329,7 @@ def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
         a[SPARE, c] = a[MINUS, c]
     change = 0.0
     for b in range(2):
+        # as in `_second_derivative_sign`
         _displaced_state(w, SPARE, 1e-4 if b == 0 else -1e-4)
         rate = _sliding_rate(w, s, o, side, TRIAL)
         change += rate if b == 0 else -rate
