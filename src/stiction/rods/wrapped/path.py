@@ -167,10 +167,10 @@ def wrapped_path(
 ) -> WrappedPath:
     """Return the equilibria of rods in contact with rigid bodies and each other, at `times`.
 
-    At the first time the loads of that time and the natural curvature act in full, and the rods move
-    from the given centreline against drag until they rest; then ends and bodies move, and loads follow their histories, without inertia. Contacts of the nodes open and
-    close; where they are closed they stick or slip by Coulomb's law, with the slip of all steps as
-    history.
+    At the first time the loads of that time and the natural curvature act in full, and the rods
+    move from the given centreline against drag until they rest. Then ends and bodies move, and
+    loads follow their histories, without inertia. Contacts of the nodes open and close; where they
+    are closed they stick or slip by Coulomb's law, with the slip of all steps as history.
 
     Parameters
     ----------
