@@ -115,10 +115,6 @@ class EventDriven(Method):
 
     def solve(self, system: RigidBodies, request: Request) -> Run:
         """Return the run of `system`."""
-        if system.springs:
-            why = "between events its loads are constant."
-            try_ = "use TimeStepper."
-            raise ModelError("EventDriven", "a system with springs", "one without", why, try_)
         from stiction.bodies.event_driven.run import solve_events
 
         return solve_events(system, self, request)

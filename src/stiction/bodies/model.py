@@ -147,7 +147,7 @@ class RigidBodies(Declared):
     gravity : [m/s^2]
     law : Coulomb friction of all contacts
     restitution : Newton's coefficient of all impacts, from 0 to 1 [1]
-    springs : between bodies and supports; `TimeStepper` solves systems with springs
+    springs : between bodies and supports
 
     Raises
     ------

@@ -44,6 +44,7 @@ __all__ = [
     "Answer",
     "Found",
     "admissible",
+    "admissible_on_line",
     "combinations",
     "find_modes",
     "losses_of",
@@ -113,9 +114,10 @@ def modes_of_groups(
     k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
     rows = kin.rows(closed, k, m.n)
     inverse, load = 1.0 / m.mass.ravel(), m.loads(time, q, v).ravel()
+    size_of_load = m.sizes(time, q, v).ravel()
     w = rows * inverse @ rows.T
     b = rows @ (inverse * load) + k.bias.ravel()
-    sizes = np.abs(rows) @ np.abs(inverse * load) + np.abs(k.bias.ravel())
+    sizes = np.abs(rows) @ (inverse * size_of_load) + np.abs(k.bias.ravel())
     group = np.zeros(len(closed), dtype=np.int64)
     count = group_contacts(kin.as_contacts(closed, k), m.n, group)
     for g in range(int(count)):
@@ -295,6 +297,36 @@ def admissible(r: Floats, free: Floats, mu: float, modes: Wholes) -> tuple[float
     if y is None:
         return margin, r
     return margin, r + (free @ y).reshape(-1, 2)
+
+
+def admissible_on_line(
+    r: Floats, free: Floats, mu: float, modes: Wholes
+) -> tuple[Floats, Floats] | None:
+    """Return what `admissible` returns, for N states with one free change; None if unbounded.
+
+    The largest minimum of rising and falling lines is the lowest crossing of two of them.
+
+    Parameters
+    ----------
+    r : (N, c, 2) forces [N]
+    free : (2 c, 1)
+
+    Verified by: tests/unit/bodies/test_event_driven.py::test_forces_of_redundant_contacts
+    """
+    none = np.zeros((free.shape[0], free.shape[0])), np.zeros(free.shape[0])
+    conditions, _ = _conditions(modes, *none, mu, np.ones(len(modes), dtype=np.int64))
+    slope, values = (conditions @ free)[:, 0], r.reshape(len(r), -1) @ conditions.T
+    small = _ZERO * np.abs(slope).max()
+    rising, falling = np.flatnonzero(slope > small), np.flatnonzero(slope < -small)
+    if not (rising.size and falling.size):
+        return None
+    i, j = (grid.ravel() for grid in np.meshgrid(rising, falling))
+    y = (values[:, j] - values[:, i]) / (slope[i] - slope[j])
+    height = values[:, i] + slope[i] * y
+    every, lowest = np.arange(len(r)), np.argmin(height, axis=1)
+    flat = np.min(values[:, np.abs(slope) <= small], axis=1, initial=np.inf)
+    made = r.reshape(len(r), -1) + y[every, lowest, None] * free[:, 0]
+    return np.minimum(height[every, lowest], flat), made.reshape(r.shape)
 
 
 def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: float) -> tuple[Wholes, Floats, float]:

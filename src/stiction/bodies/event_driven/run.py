@@ -45,6 +45,7 @@ from stiction.bodies.record import (
     OPEN,
     PAINLEVE_BOUNDARY,
     STICK,
+    STORED,
     WORK,
 )
 from stiction.core.checkpoint import Log, StateArray, restore
@@ -71,6 +72,10 @@ _TOUCH, _NEAR = 1e-9, 1e-12
 # height of a hop over the size of the smallest body, below which the contact is closed: the hops
 # that are left out have heights that decrease like a geometric series
 HOP = 1e-12
+# the same height over the rounding of gaps, below which the end of a hop is not located
+_ROUNDED_HOP = 16.0
+# relative change of the fall in the rest of a series of hops up to which the series is geometric
+_GEOMETRIC = 1e-3
 # normal and tangential velocities that count as zero: as a fraction of the largest speed, and after
 # an impact, whose problem is solved to `outcome.RESIDUAL`, of the velocities before it
 _STILL, _AFTER_IMPACT = 1e-12, 1e-10
@@ -139,14 +144,16 @@ class Integrator:
         self.span = request.t_end - request.t_start
         self.clock = np.array([0.0, min(self.span, method.max_step or math.inf)])  # _NOW, _NEXT
         self.log = Log(kin.Closed.table(0))
-        self.sums = np.zeros(3)  # WORK, IMPACT_LOSS, DISSIPATION
+        self.sums = np.zeros(5)  # WORK to VISCOUS_HEAT
+        if self.m.springs is not None:
+            self.sums[STORED] = self.m.springs.stored(system.places())
         # speed of the last hop of the group of a body, by which a series is geometric
         self.hops = np.zeros(self.m.n)
         # ERROR to DRIFT, with their times
         self.worst = np.zeros((3, 2))
         self.counts = np.zeros(6, dtype=np.int64)  # STEPS to UNDECIDED
         self.record = EventRecorder(system, request.save, request.t_start)
-        self.record.save_start(self.q, self.v, self.m.kinetic(self.v))
+        self.record.save_start(self.q, self.v, self.m.kinetic(self.v), float(self.sums[STORED]))
         self.ended: tuple[Status, str] | None = None
 
     @property
@@ -189,7 +196,7 @@ class Integrator:
         if closing < NONE:
             event, until = (event if event and closing == event.theta else None), closing
         near_end = _SHORTEST * self.span
-        self.sums[WORK] += self.record.save_segment(segment, until, self.sums, near_end)
+        self.sums = self.record.save_segment(segment, until, self.sums, near_end)
         time, q, v = (part[0] for part in segment.at(np.array([until])))
         last = event is None and closing == NONE and self.clock[_NOW] + segment.length >= self.span
         moved = until * segment.length > _SHORTEST * self.span
@@ -363,10 +370,15 @@ class Integrator:
         last = self.hops[body]
         alone = bool(len(closed) == 1 or not (last > 0.0).any())
         ratio = np.full(len(closed), m.e) if alone else speed / np.where(last > 0.0, last, np.inf)
-        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * HOP * m.size * fall)
+        hop = max(HOP * m.size, _ROUNDED_HOP * m.rounding(self.q))
+        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
         low &= (ratio < 1.0) | (not alone)
         # a hop that did not shrink ends the series by itself
         ratio = np.where(ratio < 1.0, ratio, 0.0)
+        if low.any() and m.springs is not None:
+            rest = -2.0 * speed[low] / (fall[low] * (1.0 - ratio[low]))
+            later = self._fall(closed, found, ~opens, after, float(rest.max()))
+            low &= np.abs(later - fall) <= _GEOMETRIC * np.abs(fall)
         self.hops[body] = np.where(opens, speed, 0.0)
         falls = opens & (fall < 0.0)
         if falls.any():
@@ -396,14 +408,20 @@ class Integrator:
             speeds[pair] = max(speeds.get(pair, 0.0), -float(found.before[c, 0]))
         return speeds, shut, found.stick & shut
 
-    def _fall(self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats) -> Floats:
-        """Return the normal accelerations of the contacts of a group after an impact [m/s^2]."""
-        m, time = self.m, float(self.clock[_NOW])
+    def _fall(
+        self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats, ahead: float = 0
+    ) -> Floats:
+        """Return the normal accelerations of the contacts of a group after an impact [m/s^2].
+
+        With `ahead` those a time later, if the velocities after it lasted [s].
+        """
+        m, time = self.m, float(self.clock[_NOW]) + ahead
+        q = self.q + ahead * after
         part = closed[shut].copy()
         sliding = np.where(found.after[shut, 1] > 0.0, FORWARD, BACKWARD)
         part["mode"] = np.where(found.stick[shut], STICK, sliding)
-        a = Phase(m, part, time, self.q, after).forces(time, self.q, after).a
-        k = kin.kinematics(closed, m.pose(time, self.q), m.velocity(after))
+        a = Phase(m, part, time, q, after).forces(time, q, after).a
+        k = kin.kinematics(closed, m.pose(time, q), m.velocity(after))
         rows = kin.rows(closed, k, m.n)[::2]
         return np.asarray(rows @ a.ravel() + k.bias[:, 0])
 
