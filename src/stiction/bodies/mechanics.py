@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,7 +22,7 @@ class Mechanics:
     def __init__(self, system: RigidBodies) -> None:
         self.n, self.size = system.n, system.size
         self.surfaces: Surfaces = surfaces_of(system)
-        self.mu, self.e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
+        self._mu, self._e = system.contact_numbers()
         self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()
@@ -33,6 +35,14 @@ class Mechanics:
         moved = [[*s.velocity, 0.0] for s in system.supports]
         self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
         self._load = float(np.abs(self.arms * self.force / self.mass).max())
+
+    def mu(self, contacts: npt.NDArray[Any]) -> Floats:
+        """Return (c,) coefficients of friction of contacts, open or closed."""
+        return np.asarray(self._mu[contacts["first"], contacts["second"]])
+
+    def restitution(self, contacts: npt.NDArray[Any]) -> Floats:
+        """Return (c,) coefficients of restitution of contacts, open or closed."""
+        return np.asarray(self._e[contacts["first"], contacts["second"]])
 
     def pose(self, time: Floats | float, q: Floats) -> Floats:
         """Return (..., m, 3) places of bodies (..., n, 3), then of supports at times (...)."""

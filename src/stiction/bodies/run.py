@@ -302,7 +302,7 @@ class _Stepper:
         solved, reduced = without_gain(
             lambda part: self._with_restitution(contacts, old, v, free, part),
             lambda solved: float(np.abs(solved.r * solved.free).sum()),
-            _GAIN if self.m.e > 0.0 else np.inf,
+            _GAIN if self.m.restitution(contacts).any() else np.inf,
         )
         self.counts[REDUCED] += reduced
         return solved
@@ -321,7 +321,8 @@ class _Stepper:
         contact_velocities(contacts, v, before)
         contact_velocities(contacts, free, q)
         unstopped, known = q.copy(), old >= 0
-        bounce = np.where(known, 0.0, part * self.m.e * np.minimum(before[:, 0], 0.0))
+        mu, e = self.m.mu(contacts), self.m.restitution(contacts)
+        bounce = np.where(known, 0.0, part * e * np.minimum(before[:, 0], 0.0))
         # a closed contact that rolls or pivots opens within the step, by the scheme's error: it may
         # close again by a part of that
         opening = np.maximum(before[:, 0], 0.0)
@@ -331,7 +332,7 @@ class _Stepper:
         rounding = _NO_BOUNCE * float(np.abs(q).max())
         bounce[np.abs(bounce) <= rounding] = 0.0
         q[:, 0] += bounce
-        local = local_problem(contacts, self.m.inverse, self.system.n, q, self.m.mu)
+        local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
         scale = float(np.sqrt(np.vdot(q, q)))
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
@@ -340,7 +341,7 @@ class _Stepper:
         after = found.u.copy()
         after[:, 0] -= bounce
         error = residual(local, found.r)
-        closed, stick = sticking(found.r, unstopped, after, self.m.mu)
+        closed, stick = sticking(found.r, unstopped, after, mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
         lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding

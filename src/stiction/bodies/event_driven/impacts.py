@@ -67,11 +67,11 @@ def impact(
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_impulses_of_both_methods_agree
     """
-    e = np.where(elastic, m.e, 0.0)
+    e = np.where(elastic, m.restitution(contacts), 0.0)
     found, reduced = without_gain(
         lambda part: _solved(m, contacts, v, part * e),
         lambda found: float(np.abs(found.r * found.before).sum()),
-        _GAIN if m.e > 0.0 else np.inf,
+        _GAIN if m.restitution(contacts).any() else np.inf,
     )
     after = m.velocity(v)
     add_impulses(contacts, found.r, m.inverse, after)
@@ -83,9 +83,10 @@ def _solved(m: Mechanics, contacts: Table[Contact], v: Floats, e: Floats) -> Imp
     contact_velocities(contacts, m.velocity(v), before)
     bounce, q = e * np.minimum(before[:, 0], 0.0), before.copy()
     q[:, 0] += bounce
-    local = local_problem(contacts, m.inverse, m.n, q, m.mu)
+    mu = m.mu(contacts)
+    local = local_problem(contacts, m.inverse, m.n, q, mu)
     found, _ = solve_local(local, np.zeros_like(q), _TOLERANCE * float(np.linalg.norm(q)))
     after = found.u.copy()
     after[:, 0] -= bounce
-    _, stick = sticking(found.r, before, after, m.mu)
+    _, stick = sticking(found.r, before, after, mu)
     return Impact(found.r, before, after, stick, residual(local, found.r), False)

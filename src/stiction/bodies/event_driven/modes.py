@@ -114,7 +114,7 @@ def modes_of_groups(
     k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
     rows = kin.rows(closed, k, m.n)
     inverse, load = 1.0 / m.mass.ravel(), m.loads(time, q, v).ravel()
-    size_of_load = m.sizes(time, q, v).ravel()
+    mu, size_of_load = m.mu(closed), m.sizes(time, q, v).ravel()
     w = rows * inverse @ rows.T
     b = rows @ (inverse * load) + k.bias.ravel()
     sizes = np.abs(rows) @ (inverse * size_of_load) + np.abs(k.bias.ravel())
@@ -124,7 +124,7 @@ def modes_of_groups(
         at = np.flatnonzero(group == g)
         both = (2 * at[:, None] + [0, 1]).ravel()
         size = float(sizes[both].max())
-        yield at, find_modes(w[np.ix_(both, both)], b[both], size, slip[at], m.mu)
+        yield at, find_modes(w[np.ix_(both, both)], b[both], size, slip[at], mu[at])
 
 
 def losses_of(found: Found) -> list[int]:
@@ -139,7 +139,7 @@ def combinations(slip: Wholes) -> int:
     return int(np.prod([len(_options(int(s))) for s in slip], dtype=np.float64))
 
 
-def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Found:
+def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: Floats) -> Found:
     """Return the modes of a group of contacts with a normal velocity of zero.
 
     Parameters
@@ -148,7 +148,7 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Fo
     b : (2 c,) accelerations without contact forces [m/s^2]
     size : of the terms of b, whose rounding is relative to it [m/s^2]
     slip : (c,) direction of slip, 1 or -1; 0 where the tangential velocity is zero
-    mu : coefficient of friction
+    mu : (c,) coefficients of friction
 
     Verified by: tests/exact/test_event_driven_bodies.py::test_painleves_rod
     """
@@ -178,10 +178,10 @@ def _options(slip: int) -> tuple[int, ...]:
     return (FORWARD if slip > 0 else BACKWARD), OPEN
 
 
-def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: float) -> bool:
+def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> bool:
     """Return whether a slipping contact is at a boundary of existence or uniqueness by itself."""
     for c in np.flatnonzero(slip):
-        p = w[2 * c, 2 * c] - mu * slip[c] * w[2 * c, 2 * c + 1]
+        p = w[2 * c, 2 * c] - mu[c] * slip[c] * w[2 * c, 2 * c + 1]
         # where friction cannot lift the contact its separation is no paradox
         if abs(p) <= BOUNDARY * w[2 * c, 2 * c] or (p < 0.0 and abs(b[2 * c]) <= BOUNDARY):
             return True
@@ -189,7 +189,7 @@ def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: float) -> bool:
 
 
 def _solutions(
-    w: Floats, b: Floats, modes: Wholes, mu: float, slip: Wholes
+    w: Floats, b: Floats, modes: Wholes, mu: Floats, slip: Wholes
 ) -> list[tuple[Wholes, Floats]]:
     """Return modes with admissible forces, and these forces; one for each acceleration."""
     matrix, right = _systems(w, b, modes, mu)
@@ -224,7 +224,7 @@ def _solutions(
     return found
 
 
-def _systems(w: Floats, b: Floats, modes: Wholes, mu: float) -> tuple[Floats, Floats]:
+def _systems(w: Floats, b: Floats, modes: Wholes, mu: Floats) -> tuple[Floats, Floats]:
     """Return the equations of each combination of modes, (t, 2 c, 2 c) and (t, 2 c)."""
     total, count = modes.shape
     matrix = np.tile(np.eye(2 * count), (total, 1, 1))
@@ -235,12 +235,12 @@ def _systems(w: Floats, b: Floats, modes: Wholes, mu: float) -> tuple[Floats, Fl
         matrix[closed, n], right[closed, n] = w[n], -b[n]
         matrix[stick, t], right[stick, t] = w[t], -b[t]
         for mode, sign in ((FORWARD, 1.0), (BACKWARD, -1.0)):
-            matrix[modes[:, c] == mode, t, n] = sign * mu
+            matrix[modes[:, c] == mode, t, n] = sign * mu[c]
     return matrix, right
 
 
 def _conditions(
-    modes: Wholes, w: Floats, b: Floats, mu: float, slip: Wholes
+    modes: Wholes, w: Floats, b: Floats, mu: Floats, slip: Wholes
 ) -> tuple[Floats, Floats]:
     """Return rows and constants of the conditions rows r + constants >= 0 of a combination."""
     eye, made, constants = np.eye(len(b)), [], []
@@ -253,7 +253,7 @@ def _conditions(
         made.append(eye[n])
         constants.append(0.0)
         if mode == STICK:
-            made += [mu * eye[n] - eye[t], mu * eye[n] + eye[t]]
+            made += [mu[c] * eye[n] - eye[t], mu[c] * eye[n] + eye[t]]
             constants += [0.0, 0.0]
         elif slip[c] == 0:
             sign = 1.0 if mode == FORWARD else -1.0
@@ -277,13 +277,14 @@ def _largest_margin(rows: Floats, constants: Floats) -> tuple[float, Floats | No
     return scale * found.value, scale * found.point[:-1]
 
 
-def admissible(r: Floats, free: Floats, mu: float, modes: Wholes) -> tuple[float, Floats]:
+def admissible(r: Floats, free: Floats, mu: Floats, modes: Wholes) -> tuple[float, Floats]:
     """Return the margin of the forces that are farthest inside the law, and these forces.
 
     Parameters
     ----------
     r : (c, 2) forces that give the accelerations [N]
     free : (2 c, k) changes of forces that leave them unchanged
+    mu : (c,) coefficients of friction
 
     Returns
     -------
@@ -300,7 +301,7 @@ def admissible(r: Floats, free: Floats, mu: float, modes: Wholes) -> tuple[float
 
 
 def admissible_on_line(
-    r: Floats, free: Floats, mu: float, modes: Wholes
+    r: Floats, free: Floats, mu: Floats, modes: Wholes
 ) -> tuple[Floats, Floats] | None:
     """Return what `admissible` returns, for N states with one free change; None if unbounded.
 
@@ -310,6 +311,7 @@ def admissible_on_line(
     ----------
     r : (N, c, 2) forces [N]
     free : (2 c, 1)
+    mu : (c,)
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_forces_of_redundant_contacts
     """
@@ -329,13 +331,13 @@ def admissible_on_line(
     return np.minimum(height[every, lowest], flat), made.reshape(r.shape)
 
 
-def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: float) -> tuple[Wholes, Floats, float]:
+def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> tuple[Wholes, Floats, float]:
     """Return modes and forces of the frictional contact problem, and its residual.
 
     A contact that slips has its friction in the column of its normal force, and no cone.
     """
     matrix, slips = w.copy(), np.flatnonzero(slip)
-    matrix[:, 2 * slips] -= mu * slip[slips] * w[:, 2 * slips + 1]
+    matrix[:, 2 * slips] -= mu[slips] * slip[slips] * w[:, 2 * slips + 1]
     matrix[:, 2 * slips + 1] = 0.0
     matrix[2 * slips + 1] = 0.0
     q = b.reshape(-1, 2).copy()
@@ -346,7 +348,7 @@ def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: float) -> tuple[Wholes, F
     found, _ = solve_local(local, np.zeros_like(q), 1e-13 * scale, attempts=_ATTEMPTS)
     r, error = found.r.copy(), residual(local, found.r)
     closed, stick = sticking(r, q, found.u, mu)
-    r[slips, 1] = -mu * slip[slips] * r[slips, 0]
+    r[slips, 1] = -mu[slips] * slip[slips] * r[slips, 0]
     forward = np.where(slip == 0, r[:, 1] < 0.0, slip > 0)
     modes = np.where(forward, FORWARD, BACKWARD)
     modes = np.where(stick & (slip == 0), STICK, modes)

@@ -74,7 +74,7 @@ class Phase:
     def __init__(
         self, mechanics: Mechanics, closed: Table[kin.Closed], time: float, q: Floats, v: Floats
     ) -> None:
-        self.mechanics, self.closed = mechanics, closed
+        self.mechanics, self.closed, self.mu = mechanics, closed, mechanics.mu(closed)
         self.stick = closed["mode"] == STICK
         self.slip = np.where(self.stick, 0, np.where(closed["mode"] == FORWARD, 1, -1))
         self.active = np.concatenate(
@@ -114,7 +114,7 @@ class Phase:
         """Return (2 c, k) contact forces by the unknown ones."""
         made = np.eye(2 * len(self.closed))[:, self.active]
         slips = np.flatnonzero(~self.stick)
-        made[2 * slips + 1, slips] = -self.mechanics.mu * self.slip[slips]
+        made[2 * slips + 1, slips] = -self.mu[slips] * self.slip[slips]
         return np.asarray(made)
 
     def _rows(self, time: Floats | float, q: Floats, v: Floats) -> tuple[Floats, kin.Kinematics]:
@@ -180,16 +180,16 @@ class Phase:
         return made
 
     def _inside(self, r: Floats, at: Wholes, free: Floats) -> tuple[Floats, Floats]:
-        m, modes = self.mechanics, self.closed["mode"][at]
+        m, mu, modes = self.mechanics, self.mu[at], self.closed["mode"][at]
         flat = free.reshape(-1, free.shape[2])
         # with springs forces vary, and a programme for each state would take most of the time
         if m.springs is not None and flat.shape[1] == 1:
-            inside = admissible_on_line(r, flat, m.mu, modes)
+            inside = admissible_on_line(r, flat, mu, modes)
             if inside is not None:
                 return inside
         # bodies at rest have constant forces: one programme is enough
         constant = np.ptp(r, axis=0).max() <= _CONSTANT * np.abs(r).max()
-        found = [admissible(one, flat, m.mu, modes) for one in (r[:1] if constant else r)]
+        found = [admissible(one, flat, mu, modes) for one in (r[:1] if constant else r)]
         shape = (len(r),)
         margins = np.broadcast_to([margin for margin, _ in found], shape)
         return np.asarray(margins), np.broadcast_to(

@@ -369,7 +369,7 @@ class Integrator:
         # the last two of them
         last = self.hops[body]
         alone = bool(len(closed) == 1 or not (last > 0.0).any())
-        ratio = np.full(len(closed), m.e) if alone else speed / np.where(last > 0.0, last, np.inf)
+        ratio = m.restitution(closed) if alone else speed / np.where(last > 0.0, last, np.inf)
         hop = max(HOP * m.size, _ROUNDED_HOP * m.rounding(self.q))
         low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
         low &= (ratio < 1.0) | (not alone)
