@@ -23,6 +23,7 @@ class Mechanics:
         self.n, self.size = system.n, system.size
         self.surfaces: Surfaces = surfaces_of(system)
         self._mu, self._e = system.contact_numbers()
+        self.poisson = system.impact_law == "poisson"
         self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
 from stiction.bodies.springs import Springs
 from stiction.core.fields import (
+    Choice,
     Components,
     Count,
     Declared,
@@ -54,6 +55,11 @@ _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5)."
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits
 ROUNDED = 1e-6
+_IMPACT_LAW = Choice(
+    ("newton", "poisson"),
+    "it says what restitution is the ratio of.",
+    "leave it out for Newton's law.",
+)
 _RESTITUTION = Finite(
     "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
 )
@@ -175,9 +181,11 @@ class RigidBodies(Declared):
     supports : surfaces whose motion is given
     gravity : [m/s^2]
     law : Coulomb friction of all contacts, but for those of `pairs`
-    restitution : Newton's coefficient of their impacts, from 0 to 1 [1]
+    restitution : coefficient of their impacts, from 0 to 1 [1]
     springs : between bodies and supports
     pairs : pairs of parts with friction or restitution of their own
+    impact_law : "newton" if restitution is the ratio of normal velocities after and before an
+        impact, "poisson" if that of normal impulses in expansion and compression
 
     Raises
     ------
@@ -203,6 +211,7 @@ class RigidBodies(Declared):
     restitution: Annotated[float, _RESTITUTION] = 0.0
     springs: Annotated[Sequence[Spring], _SPRINGS] = ()
     pairs: Annotated[Sequence[ContactPair], _PAIRS] = ()
+    impact_law: Annotated[str, _IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()

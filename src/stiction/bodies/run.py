@@ -38,6 +38,7 @@ from stiction.bodies.outcome import (
     build_run,
 )
 from stiction.bodies.paradox import paradoxes
+from stiction.bodies.poisson import expand
 from stiction.bodies.record import (
     DISSIPATION,
     IMPACT_LOSS,
@@ -331,6 +332,9 @@ class _Stepper:
         # rounding of a contact that rests is no velocity
         rounding = _NO_BOUNCE * float(np.abs(q).max())
         bounce[np.abs(bounce) <= rounding] = 0.0
+        e = np.where(e > 0.0, part * e, 0.0)
+        if self.m.poisson and e.any() and (~known & (before[:, 0] < -rounding)).any():
+            return self._by_poisson(contacts, old, before, unstopped, bounce, e)
         q[:, 0] += bounce
         local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
         scale = float(np.sqrt(np.vdot(q, q)))
@@ -351,6 +355,35 @@ class _Stepper:
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
         return _Solved(
             contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
+            together, still, impacting,
+        )  # fmt: skip
+
+    def _by_poisson(
+        self, contacts: Table[Contact], old: Wholes, before: Floats, free: Floats, bounce: Floats,
+        e: Floats,
+    ) -> _Solved:  # fmt: skip
+        """Return the impulses by Poisson's law; what the loads of the step press does not expand.
+
+        Parameters
+        ----------
+        old, before, free, bounce : as of `_Solved`, where only known contacts have a bounce
+        e : (n,) coefficients of restitution
+        """
+        known, rounding = old >= 0, _NO_BOUNCE * float(np.abs(free).max())
+        bounce, q = np.where(known, bounce, 0.0), free.copy()
+        q[:, 0] += bounce
+        mu = self.m.mu(contacts)
+        local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
+        made = expand(local, e, _TOLERANCE, before)
+        self.counts[[SWEEPS, LINEAR_SYSTEMS]] += made.work
+        after = made.u.copy()
+        after[:, 0] -= bounce
+        closed = made.closed & (bounce == 0.0)
+        lasting = made.pressed | (after[:, 0] <= rounding)
+        together, still = (np.abs(after) <= rounding).T
+        impacting = made.pressed | (~known & (np.abs(before[:, 0]) > rounding))
+        return _Solved(
+            contacts, made.r, before, free, after, bounce, made.error, closed, made.stick, lasting,
             together, still, impacting,
         )  # fmt: skip
 

@@ -128,8 +128,8 @@ def test_forces_of_redundant_contacts():
         np.testing.assert_allclose(found[1], exact[1], atol=1e-8)
 
 
-@pytest.mark.parametrize("e", [0.0, 0.7])
-def test_impulses_of_both_methods_agree(e):
+@pytest.mark.parametrize(("e", "law"), [(0.0, "newton"), (0.7, "newton"), (0.7, "poisson")])
+def test_impulses_of_both_methods_agree(e, law):
     """The velocities after one short step of TimeStepper are those after the impact."""
     rng = np.random.default_rng(5)
     for _ in range(5):
@@ -137,8 +137,9 @@ def test_impulses_of_both_methods_agree(e):
                           spin=float(rng.normal()))  # fmt: skip
         disc = B.RigidBody(B.Disc(0.3), position=[0.1, 0.9], velocity=[0.3, -2.0], spin=1.0)
         system = B.RigidBodies(
-            [box, disc], [B.Support()], gravity=[0.0, 0.0], law=st.Coulomb(0.4), restitution=e
-        )
+            [box, disc], [B.Support()], gravity=[0.0, 0.0], law=st.Coulomb(0.4), restitution=e,
+            impact_law=law,
+        )  # fmt: skip
         m, q, closed, _ = closed_contacts(system)
         v = system.start()[1]
         contacts = kin.as_contacts(closed, kin.kinematics(closed, m.pose(0.0, q), m.velocity(v)))

@@ -1,8 +1,9 @@
-"""Impacts: impulses at contacts that close, by Newton's law and Coulomb's.
+"""Impacts: impulses at contacts that close, by Newton's law or Poisson's, and Coulomb's.
 
 The impulses are those of `TimeStepper` in the limit of short steps: Newton's u_n+ >= -e u_n- where
 surfaces approach, u_n+ >= 0 at contacts that were closed, Coulomb's law for velocities after the
-impact, and a coefficient of restitution that is reduced where it would add energy.
+impact, and a coefficient of restitution that is reduced where it would add energy. By Poisson's law
+all contacts expand that are pressed, also those that were closed.
 
 Source: Moreau 1988.
 """
@@ -19,6 +20,7 @@ from stiction.bodies.contacts import local_problem
 from stiction.bodies.exact_stick import sticking
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
 from stiction.bodies.mechanics import Mechanics
+from stiction.bodies.poisson import expand
 from stiction.bodies.restitution import without_gain
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.certificate import residual
@@ -63,7 +65,7 @@ def impact(
     Parameters
     ----------
     v : (n, 3) velocities before
-    elastic : (c,) contacts with restitution, if they approach
+    elastic : (c,) contacts with restitution, if they approach or, by Poisson's law, are pressed
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_impulses_of_both_methods_agree
     """
@@ -81,6 +83,10 @@ def impact(
 def _solved(m: Mechanics, contacts: Table[Contact], v: Floats, e: Floats) -> Impact:
     before = np.empty((len(contacts), 2))
     contact_velocities(contacts, m.velocity(v), before)
+    if m.poisson and e.any():
+        local = local_problem(contacts, m.inverse, m.n, before, m.mu(contacts))
+        made = expand(local, e, _TOLERANCE)
+        return Impact(made.r, before, made.u, made.stick, made.error, False)
     bounce, q = e * np.minimum(before[:, 0], 0.0), before.copy()
     q[:, 0] += bounce
     mu = m.mu(contacts)

@@ -358,7 +358,8 @@ class Integrator:
         """
         m = self.m
         contacts = kin.as_contacts(closed, self._kinematics(closed))
-        found, after = impact(m, contacts, self.v, fresh)
+        elastic = fresh | m.poisson
+        found, after = impact(m, contacts, self.v, elastic)
         tolerance = _AFTER_IMPACT * float(np.abs(found.before).max())
         hit = fresh & (found.before[:, 0] < -tolerance)
         opens, fall = found.after[:, 0] > tolerance, np.zeros(len(closed))
@@ -370,7 +371,11 @@ class Integrator:
         last = self.hops[body]
         alone = bool(len(closed) == 1 or not (last > 0.0).any())
         ratio = m.restitution(closed) if alone else speed / np.where(last > 0.0, last, np.inf)
-        hop = max(HOP * m.size, _ROUNDED_HOP * m.rounding(self.q))
+        if alone and m.poisson:
+            ratio = speed / np.where(hit, -found.before[:, 0], np.inf)
+        hop = HOP * m.size
+        if m.springs is not None:
+            hop = max(hop, _ROUNDED_HOP * m.rounding(self.q))
         low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
         low &= (ratio < 1.0) | (not alone)
         # a hop that did not shrink ends the series by itself
@@ -386,7 +391,7 @@ class Integrator:
             hop = float((2.0 * speed[falls] / -fall[falls]).min())
             self.clock[_NEXT] = min(self.clock[_NEXT], 2.0 * hop)
         if low.any():
-            found, after = impact(m, contacts, self.v, fresh & ~low)
+            found, after = impact(m, contacts, self.v, elastic & ~low)
         self._account(contacts, found)
         self.v = after
         number = self.record.hits(self.clock[_NOW], contacts, found.r[:, 0] > 0.0, hit)
