@@ -362,42 +362,32 @@ class Integrator:
         found, after = impact(m, contacts, self.v, elastic)
         tolerance = _AFTER_IMPACT * float(np.abs(found.before).max())
         hit = fresh & (found.before[:, 0] < -tolerance)
-        opens, fall = found.after[:, 0] > tolerance, np.zeros(len(closed))
-        if opens.any():
-            fall = self._fall(closed, found, ~opens, after)
-        speed, body = found.after[:, 0], closed["first"]
-        # impacts of a single contact are a geometric series by Newton's law, those of several by
-        # the last two of them
-        last = self.hops[body]
-        alone = bool(len(closed) == 1 or not (last > 0.0).any())
-        ratio = m.restitution(closed) if alone else speed / np.where(last > 0.0, last, np.inf)
-        if alone and m.poisson:
-            ratio = speed / np.where(hit, -found.before[:, 0], np.inf)
-        hop = HOP * m.size
-        if m.springs is not None:
-            hop = max(hop, _ROUNDED_HOP * m.rounding(self.q))
-        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
-        low &= (ratio < 1.0) | (not alone)
-        # a hop that did not shrink ends the series by itself
-        ratio = np.where(ratio < 1.0, ratio, 0.0)
-        if low.any() and m.springs is not None:
-            rest = -2.0 * speed[low] / (fall[low] * (1.0 - ratio[low]))
-            later = self._fall(closed, found, ~opens, after, float(rest.max()))
-            low &= np.abs(later - fall) <= _GEOMETRIC * np.abs(fall)
-        self.hops[body] = np.where(opens, speed, 0.0)
+        opens, speed = found.after[:, 0] > tolerance, found.after[:, 0]
+        low, fall, ratio = self._low_hops(closed, found, after, hit, opens)
+        rest = self._rest_of_series(speed, low, fall, ratio)
+        self.hops[closed["first"]] = np.where(opens, speed, 0.0)
         falls = opens & (fall < 0.0)
         if falls.any():
             # a step much longer than a hop would have its rounding
             hop = float((2.0 * speed[falls] / -fall[falls]).min())
             self.clock[_NEXT] = min(self.clock[_NEXT], 2.0 * hop)
-        if low.any():
+        speed, more = speed.copy(), low
+        while more.any():
             found, after = impact(m, contacts, self.v, elastic & ~low)
+            if not m.poisson:
+                break
+            # where one contact does not expand, others that were pressed may open as slowly
+            opens = found.after[:, 0] > tolerance
+            more, fall, ratio = self._low_hops(closed, found, after, hit, opens)
+            more &= ~low
+            speed[more] = found.after[more, 0]
+            rest = np.where(more, self._rest_of_series(speed, more, fall, ratio), rest)
+            low = low | more
         self._account(contacts, found)
         self.v = after
         number = self.record.hits(self.clock[_NOW], contacts, found.r[:, 0] > 0.0, hit)
         for c in np.flatnonzero(low):
-            end = self.clock[_NOW] - 2.0 * speed[c] / (fall[c] * (1.0 - ratio[c]))
-            self.record.accumulation(end, int(number[c]), float(speed[c]))
+            self.record.accumulation(self.clock[_NOW] + rest[c], int(number[c]), float(speed[c]))
         shut = found.after[:, 0] <= tolerance
         if (low & ~shut).any():
             # what is left opens by the rotation of its body: a loss of the impact, too
@@ -412,6 +402,40 @@ class Integrator:
             pair = int(number[c])
             speeds[pair] = max(speeds.get(pair, 0.0), -float(found.before[c, 0]))
         return speeds, shut, found.stick & shut
+
+    def _low_hops(
+        self, closed: Table[kin.Closed], found: Impact, after: Floats, hit: Bools, opens: Bools
+    ) -> tuple[Bools, Floats, Floats]:
+        """Return which contacts open with a hop so low that they are closed.
+
+        With their normal accelerations [m/s^2], and the ratio of the series of their hops.
+        """
+        m, fall = self.m, np.zeros(len(closed))
+        if opens.any():
+            fall = self._fall(closed, found, ~opens, after)
+        # impacts of a single contact are a geometric series by Newton's law, those of several by
+        # the last two of them
+        speed, last = found.after[:, 0], self.hops[closed["first"]]
+        alone = bool(len(closed) == 1 or not (last > 0.0).any())
+        ratio = m.restitution(closed) if alone else speed / np.where(last > 0.0, last, np.inf)
+        if alone and m.poisson:
+            ratio = speed / np.where(hit, -found.before[:, 0], np.inf)
+        hop = HOP * m.size
+        if m.springs is not None:
+            hop = max(hop, _ROUNDED_HOP * m.rounding(self.q))
+        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
+        low &= (ratio < 1.0) | (not alone)
+        # a hop that did not shrink ends the series by itself
+        ratio = np.where(ratio < 1.0, ratio, 0.0)
+        if low.any() and m.springs is not None:
+            rest = self._rest_of_series(speed, low, fall, ratio)
+            later = self._fall(closed, found, ~opens, after, float(rest.max()))
+            low &= np.abs(later - fall) <= _GEOMETRIC * np.abs(fall)
+        return low, fall, ratio
+
+    def _rest_of_series(self, speed: Floats, low: Bools, fall: Floats, ratio: Floats) -> Floats:
+        """Return the times that low hops and those after them take [s]; 0 of other contacts."""
+        return np.where(low, -2.0 * speed / (np.where(low, fall, 1.0) * (1.0 - ratio)), 0.0)
 
     def _fall(
         self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats, ahead: float = 0
