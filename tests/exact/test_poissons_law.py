@@ -146,3 +146,15 @@ def test_a_block_that_rocks(e):
     ratio = 1.0 - 1.5 * 0.3**2 / (half @ half)
     if e == 0.0:
         assert after[0, 2] == pytest.approx(ratio, rel=1e-12)
+
+
+def test_a_ball_on_a_block_comes_to_rest():
+    """Impacts press the block, which hops too; hops of both contacts end together."""
+    ball = B.RigidBody(B.Disc(0.1), position=[0.0, 0.35], mass=0.5)
+    block = B.RigidBody(B.Box(0.4, 0.2), position=[0.0, 0.1])
+    system = poisson([ball, block], [B.Support()], restitution=0.1)
+    run = st.solve(system, B.EventDriven(max_events=60), (0.0, 0.3), save=2)
+    assert run.status.ok
+    assert run.energy.imbalance_rel < 1e-12
+    np.testing.assert_allclose(run.final["y"], [0.3, 0.1], atol=1e-12)
+    np.testing.assert_allclose([run.final["velocity_y"], run.final["spin"]], 0.0, atol=1e-14)
