@@ -38,7 +38,6 @@ from stiction.bodies.outcome import (
     build_run,
 )
 from stiction.bodies.paradox import paradoxes
-from stiction.bodies.poisson import expand
 from stiction.bodies.record import (
     DISSIPATION,
     IMPACT_LOSS,
@@ -47,7 +46,7 @@ from stiction.bodies.record import (
     WORK,
     Recorder,
 )
-from stiction.bodies.restitution import without_gain
+from stiction.bodies.restitution import expand, without_gain
 from stiction.bodies.springs import Springs
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end

@@ -20,8 +20,7 @@ from stiction.bodies.contacts import local_problem
 from stiction.bodies.exact_stick import sticking
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
 from stiction.bodies.mechanics import Mechanics
-from stiction.bodies.poisson import expand
-from stiction.bodies.restitution import without_gain
+from stiction.bodies.restitution import expand, without_gain
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.solver import solve_local
