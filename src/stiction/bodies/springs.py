@@ -8,7 +8,7 @@ none, so that a damper does not act on it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,9 +110,13 @@ class Springs:
                 arm = arms[..., end, :]
                 moment = arm[..., 0] * force[..., 1] - arm[..., 1] * force[..., 0]
                 each = np.concatenate([force, moment[..., None]], axis=-1)
-                np.add.at(load, (..., self.ends[:, end], slice(None)), each)
+                np.add.at(load, self._parts(end), each)
             found.append(load)
         return found[0], found[1]
+
+    def _parts(self, end: int) -> Any:
+        """Return the index of the parts at one end of all springs."""
+        return ..., self.ends[:, end], slice(None)
 
     def sizes(self, pose: Floats, velocity: Floats) -> Floats:
         """Return (..., n, 3) sums of the absolute loads of all springs on each body.
@@ -124,7 +128,7 @@ class Springs:
         for end in (0, 1):
             arm = np.linalg.norm(self._points[:, end], axis=-1)
             each = np.asarray(tension)[..., None] * np.stack([np.ones_like(arm)] * 2 + [arm], -1)
-            np.add.at(load, (..., self.ends[:, end], slice(None)), each)
+            np.add.at(load, self._parts(end), each)
         return load[..., : self.n, :]
 
     def sensitivity(self) -> float:
