@@ -341,6 +341,9 @@ CATALOGUE: Mapping[str, Kind] = {
     "ContactAmong": Kind(
         "a contact among many", {"ContactAmong": "stiction.solids.many.broad_phase"}
     ),
+    "ContactPair": Kind(
+        "a pair of bodies with its own friction", {"ContactPair": "stiction.bodies.model"}
+    ),
     "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
     "Spring": Kind("a spring between bodies", {"Spring": "stiction.bodies.model"}),
     "Support": Kind("a surface of given motion", {"Support": "stiction.bodies.model"}),

@@ -293,7 +293,7 @@ def numbers_of_accelerations(angle, spin, mu):
     for j, bias in zip(rows, k.bias.reshape(count, 2), strict=True):
         size = float((np.abs(j) @ np.abs(inverse * load) + np.abs(bias)).max())
         w, b = j * inverse @ j.T, j @ (inverse * load) + bias
-        found.append(find_modes(w, b, size, np.array([-1]), mu))
+        found.append(find_modes(w, b, size, np.array([-1]), np.array([mu])))
     return np.array([f.number for f in found]), np.array([f.near for f in found])
 
 

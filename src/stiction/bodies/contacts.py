@@ -118,9 +118,14 @@ def name_of(system: RigidBodies, k: int) -> str:
 
 
 def local_problem(
-    contacts: Table[Contact], inverse: Floats, n_body: int, q: Floats, mu: float
+    contacts: Table[Contact], inverse: Floats, n_body: int, q: Floats, mu: Floats | float
 ) -> Local:
-    """Return the frictional contact problem with velocities `q` (n, 2) before contact forces."""
+    """Return the frictional contact problem with velocities `q` (n, 2) before contact forces.
+
+    Parameters
+    ----------
+    mu : (n,) coefficients of friction, or one of all contacts
+    """
     n = len(contacts)
     ends = np.concatenate([contacts["first"], contacts["second"]])
     rows = np.tile(np.arange(n), 2)

@@ -87,7 +87,7 @@ def rests(system: RigidBodies) -> Rest:
     True
     """
     contacts, rows, loads, scale = _balance(system)
-    found = _programme(system, rows, -loads[:, None] / scale)
+    found = _programme(system, contacts, rows, -loads[:, None] / scale)
     pairs = tuple(
         f"{name_of(system, int(c.first))} on {name_of(system, int(c.second))}" for c in contacts
     )
@@ -100,8 +100,8 @@ def rests(system: RigidBodies) -> Rest:
 
 def is_balanced(system: RigidBodies) -> bool:
     """Return whether the bodies may rest, without asking whether they must."""
-    _, rows, loads, scale = _balance(system)
-    return _programme(system, rows, -loads[:, None] / scale) is not None
+    contacts, rows, loads, scale = _balance(system)
+    return _programme(system, contacts, rows, -loads[:, None] / scale) is not None
 
 
 def steepest_rest(system: RigidBodies) -> float:
@@ -127,12 +127,13 @@ def steepest_rest(system: RigidBodies) -> float:
         why = "the tilt is a turn of gravity alone, and other loads would not turn with it."
         try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
-    _, rows, loads, scale = _balance(system)
+    contacts, rows, loads, scale = _balance(system)
     # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear
     turned = np.zeros_like(loads)
     down = loads.reshape(-1, 3)
     turned.reshape(-1, 3)[:, 0], turned.reshape(-1, 3)[:, 1] = -down[:, 1], down[:, 0]
-    found = _programme(system, rows, np.stack([-loads, -turned], axis=1) / scale)
+    right = np.stack([-loads, -turned], axis=1) / scale
+    found = _programme(system, contacts, rows, right)
     if found is None:
         return float("nan")
     # at its bound the factor is not limited by the contacts
@@ -153,7 +154,14 @@ def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float
     return contacts, rows, loads, float(np.abs(loads).max()) or 1.0
 
 
-def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | None:
+def _mu(system: RigidBodies, contacts: Table[Contact]) -> Floats:
+    """Return (c,) coefficients of friction."""
+    return np.asarray(system.contact_numbers()[0][contacts["first"], contacts["second"]])
+
+
+def _programme(
+    system: RigidBodies, contacts: Table[Contact], rows: Floats, right: Floats
+) -> Floats | None:
     """Return forces (and the factor of further loads) that balance; None where there are none.
 
     Parameters
@@ -175,10 +183,10 @@ def _programme(system: RigidBodies, rows: Floats, right: Floats) -> Floats | Non
     scaled, right = rows / units.reshape(-1, 1), right / units.reshape(-1, 1)
     factor = right.shape[1] - 1
     equations = np.concatenate([scaled, -right[:, 1:]], axis=1) if factor else scaled
-    mu = float(system.law.mu)  # type: ignore[arg-type]
+    mu = _mu(system, contacts)
     cone = np.zeros((2 * count, 2 * count + factor))
     for c in range(count):
-        cone[2 * c : 2 * c + 2, 2 * c] = -mu
+        cone[2 * c : 2 * c + 2, 2 * c] = -mu[c]
         cone[2 * c, 2 * c + 1], cone[2 * c + 1, 2 * c + 1] = 1.0, -1.0
     cost = np.zeros(2 * count + factor)
     if factor:
@@ -224,6 +232,6 @@ def _must(
     q = np.zeros((len(contacts), 2))
     contact_velocities(contacts, pushed, q)
     inverse = np.concatenate([1.0 / mass, np.zeros((len(system.supports), 3))])
-    local = local_problem(contacts, inverse, system.n, q, float(system.law.mu))  # type: ignore[arg-type]
+    local = local_problem(contacts, inverse, system.n, q, _mu(system, contacts))
     answer = uniqueness(local, forces).velocities
     return ("yes" if answer.answer == "unique" else "not decided"), answer.criterion

@@ -41,12 +41,13 @@ _FIXED = 1e-8
 _MOST_GROUP = 30
 
 
-def sticking(r: Floats, free: Floats, after: Floats, mu: float) -> tuple[Bools, Bools]:
+def sticking(r: Floats, free: Floats, after: Floats, mu: Floats) -> tuple[Bools, Bools]:
     """Return which contacts are closed, and which of them stick.
 
     Parameters
     ----------
     r, free, after : (n, 2) impulses, and velocities without them and with them
+    mu : (n,) coefficients of friction
     """
     closed = r[:, 0] > CLOSED * r[:, 0].max(initial=0.0)
     inside = np.abs(r[:, 1]) < (1.0 - _INSIDE) * mu * r[:, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,7 +22,8 @@ class Mechanics:
     def __init__(self, system: RigidBodies) -> None:
         self.n, self.size = system.n, system.size
         self.surfaces: Surfaces = surfaces_of(system)
-        self.mu, self.e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
+        self._mu, self._e = system.contact_numbers()
+        self.poisson = system.impact_law == "poisson"
         self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()
@@ -32,7 +35,15 @@ class Mechanics:
         self.support_pose = system.places()[self.n :]
         moved = [[*s.velocity, 0.0] for s in system.supports]
         self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
-        self.load = float(np.abs(self.arms * self.force / self.mass).max())
+        self._load = float(np.abs(self.arms * self.force / self.mass).max())
+
+    def mu(self, contacts: npt.NDArray[Any]) -> Floats:
+        """Return (c,) coefficients of friction of contacts, open or closed."""
+        return np.asarray(self._mu[contacts["first"], contacts["second"]])
+
+    def restitution(self, contacts: npt.NDArray[Any]) -> Floats:
+        """Return (c,) coefficients of restitution of contacts, open or closed."""
+        return np.asarray(self._e[contacts["first"], contacts["second"]])
 
     def pose(self, time: Floats | float, q: Floats) -> Floats:
         """Return (..., m, 3) places of bodies (..., n, 3), then of supports at times (...)."""
@@ -44,12 +55,35 @@ class Mechanics:
         shape = (*v.shape[:-2], *self.support_velocity.shape)
         return np.concatenate([v, np.broadcast_to(self.support_velocity, shape)], axis=-2)
 
-    def loads(self, time: float, q: Floats, v: Floats) -> Floats:
-        """Return (n, 3) loads with those of springs, at a time from the start [N], [N m]."""
+    def loads(self, time: Floats | float, q: Floats, v: Floats) -> Floats:
+        """Return (..., n, 3) loads with those of springs, at times from the start [N], [N m].
+
+        Without springs they have the shape (n, 3).
+        """
         if self.springs is None:
             return self.force
         elastic, viscous = self.springs.loads(self.pose(time, q), self.velocity(v))
-        return np.asarray(self.force + (elastic + viscous)[: self.n])
+        return np.asarray(self.force + (elastic + viscous)[..., : self.n, :])
+
+    def sizes(self, time: Floats | float, q: Floats, v: Floats) -> Floats:
+        """Return (..., n, 3) sums of absolute loads, to which their rounding is relative."""
+        if self.springs is None:
+            return np.abs(self.force)
+        own = self.springs.sizes(self.pose(time, q), self.velocity(v))
+        return np.asarray(np.abs(self.force) + own)
+
+    def largest_load(self, time: Floats | float, q: Floats, v: Floats) -> Floats | float:
+        """Return the largest acceleration of a surface by loads (..., 1, 1) [m/s^2]."""
+        if self.springs is None:
+            return self._load
+        each = self.arms * self.sizes(time, q, v) / self.mass
+        return np.asarray(each.max(axis=(-2, -1), keepdims=True))
+
+    def noise(self, q: Floats) -> float:
+        """Return the rounding of accelerations by springs, from that of places [m/s^2]."""
+        if self.springs is None:
+            return 0.0
+        return 0.125 * self.rounding(q) * self.springs.sensitivity()
 
     def kinetic(self, v: Floats) -> float:
         """Return the kinetic energy [J]."""

@@ -27,8 +27,8 @@ class TimeStepper(Method):
     """Moreau-Jean time stepping: velocities that jump, impulses over fixed steps.
 
     Contacts are sought halfway through the step. Those that would overlap there get impulses, by
-    Coulomb's law and Newton's law of impact for the velocities after the step; the frictional
-    contact problem of all of them together is solved and its residual is in the audit. Impacts are
+    Coulomb's law and the law of impact for the velocities after the step; the frictional contact
+    problem of all of them together is solved and its residual is in the audit. Impacts are
     late or early by up to half a step, so that errors are of first order in the step, and so is the
     overlap that an impact leaves. Without contacts, motion under constant forces is exact, and
     springs act as in the leapfrog scheme, of second order; dampers are of first order.
@@ -116,10 +116,6 @@ class EventDriven(Method):
 
     def solve(self, system: RigidBodies, request: Request) -> Run:
         """Return the run of `system`."""
-        if system.springs:
-            why = "the method assumes constant loads between events; the force of a spring varies."
-            try_ = "use TimeStepper."
-            raise ModelError("EventDriven", "a system with springs", "one without", why, try_)
         from stiction.bodies.event_driven.run import solve_events
 
         return solve_events(system, self, request)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
 from stiction.bodies.springs import Springs
 from stiction.core.fields import (
+    Choice,
     Components,
     Count,
     Declared,
@@ -25,7 +26,7 @@ from stiction.core.fields import (
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 
-__all__ = ["RigidBodies", "RigidBody", "Spring", "Support"]
+__all__ = ["ContactPair", "RigidBodies", "RigidBody", "Spring", "Support"]
 
 Floats = npt.NDArray[np.float64]
 Pair = Sequence[float] | Floats
@@ -44,6 +45,7 @@ _SURFACE = Part("contact needs a surface.", "give HalfPlane(), Box(1.0, 1.0) or 
 _BODIES = Parts("they move.", "give a list of RigidBody objects.", "RigidBody objects", 1)
 _SUPPORTS = Parts("bodies rest on them.", "give a list of Support objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of Spring objects.")
+_PAIRS = Parts("they differ from the system's law.", "give a list of ContactPair objects.")
 _END = Count(1, "it is the number of a body, or of a support, which follow the bodies.", "give 1.")
 _POINT = Components("m", "it is a point in the frame of the body.", counts=(2,))
 _STIFFNESS = NonNegative("N/m", "a spring pulls back.", "give 100.0.")
@@ -53,6 +55,11 @@ _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5)."
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits
 ROUNDED = 1e-6
+_IMPACT_LAW = Choice(
+    ("newton", "poisson"),
+    "it says what restitution is the ratio of.",
+    "leave it out for Newton's law.",
+)
 _RESTITUTION = Finite(
     "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
 )
@@ -137,6 +144,34 @@ class Spring(Declared):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ContactPair(Declared):
+    """Friction and restitution of one pair of parts, in place of those of the system.
+
+    Parameters
+    ----------
+    first, second : numbers of the parts from 1, in any order: bodies in their order, then supports
+    law : Coulomb friction of the pair; None for that of the system
+    restitution : coefficient of the pair, from 0 to 1 [1]; None for that of the system
+
+    Verified by: tests/exact/test_contact_pairs.py::test_a_box_slides_on_a_box_that_slides
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> box = st.bodies.RigidBody(st.bodies.Box(1.0, 1.0), position=[0.0, 0.5])
+    >>> ice = st.bodies.ContactPair(1, 2, law=st.Coulomb(0.02))
+    >>> system = st.bodies.RigidBodies([box], [st.bodies.Support()], pairs=[ice])
+    >>> round(st.bodies.steepest_rest(system), 6)
+    0.019997
+    """
+
+    first: Annotated[int, _END] = 1
+    second: Annotated[int, _END] = 2
+    law: Annotated[Coulomb | None, _LAW] = None
+    restitution: Annotated[float | None, _RESTITUTION] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RigidBodies(Declared):
     """Rigid bodies in the plane, with impacts and Coulomb friction where they touch.
 
@@ -145,13 +180,17 @@ class RigidBodies(Declared):
     bodies : in the order of their numbers
     supports : surfaces whose motion is given
     gravity : [m/s^2]
-    law : Coulomb friction of all contacts
-    restitution : Newton's coefficient of all impacts, from 0 to 1 [1]
-    springs : between bodies and supports; `TimeStepper` solves systems with springs
+    law : Coulomb friction of all contacts, but for those of `pairs`
+    restitution : coefficient of their impacts, from 0 to 1 [1]
+    springs : between bodies and supports
+    pairs : pairs of parts with friction or restitution of their own
+    impact_law : "newton" if restitution is the ratio of normal velocities after and before an
+        impact, "poisson" if that of normal impulses in expansion and compression
 
     Raises
     ------
-    ModelError : if bodies overlap at the start, or a spring has no effect or no direction.
+    ModelError : if bodies overlap at the start, a spring has no effect or no direction, or a pair
+        is listed twice or never touches.
 
     Examples
     --------
@@ -171,16 +210,21 @@ class RigidBodies(Declared):
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
     restitution: Annotated[float, _RESTITUTION] = 0.0
     springs: Annotated[Sequence[Spring], _SPRINGS] = ()
+    pairs: Annotated[Sequence[ContactPair], _PAIRS] = ()
+    impact_law: Annotated[str, _IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.ndim(self.law.mu):
-            got, needs = "one mu per contact", "one mu for all contacts"
-            why, try_ = (
-                "contacts come and go, and have no numbers of their own.",
-                "give Coulomb(0.5).",
-            )
-            raise ModelError("RigidBodies.law", got, needs, why, try_)
+        laws = {"law": self.law} | {f"pairs[{k}].law": p.law for k, p in enumerate(self.pairs)}
+        for name, law in laws.items():
+            if law is not None and np.ndim(law.mu):
+                got, needs = "one mu per contact", "one mu for all contacts"
+                why, try_ = (
+                    "contacts come and go, and have no numbers of their own.",
+                    "give Coulomb(0.5), and `pairs` with other laws.",
+                )
+                raise ModelError(f"RigidBodies.{name}", got, needs, why, try_)
+        self._check_pairs()
         self._check_springs()
         self._check_overlap()
 
@@ -216,18 +260,46 @@ class RigidBodies(Declared):
         mass = np.array([[b.mass, b.mass, 0.0] for b in self.bodies])
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
 
-    def _check_springs(self) -> None:
+    def contact_numbers(self) -> tuple[Floats, Floats]:
+        """Return (m, m) coefficients of friction and of restitution of bodies, then supports."""
+        count = self.n + len(self.supports)
+        mu = np.full((count, count), float(self.law.mu))  # type: ignore[arg-type]
+        e = np.full((count, count), float(self.restitution))
+        for pair in self.pairs:
+            at = [pair.first - 1, pair.second - 1], [pair.second - 1, pair.first - 1]
+            if pair.law is not None:
+                mu[at] = float(pair.law.mu)  # type: ignore[arg-type]
+            if pair.restitution is not None:
+                e[at] = pair.restitution
+        return mu, e
+
+    def _check_parts(self, name: str, first: int, second: int, why: str) -> None:
+        """Raise unless two numbers are those of a body and another part."""
+        count = self.n + len(self.supports)
         parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
-        count, why = self.n + len(self.supports), "a spring between other parts moves nothing."
+        got = f"the parts {first} and {second} {parts}"
+        needs, try_ = "a body and another part", "correct `first` or `second`."
+        if max(first, second) > count:
+            needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
+        elif first != second and min(first, second) <= self.n:
+            return
+        raise ModelError(name, got, needs, why, try_)
+
+    def _check_pairs(self) -> None:
+        known: dict[frozenset[int], int] = {}
+        for k, pair in enumerate(self.pairs):
+            name, first, second = f"RigidBodies.pairs[{k}]", pair.first, pair.second
+            self._check_parts(name, first, second, "no other parts touch.")
+            before = known.setdefault(frozenset((first, second)), k)
+            if before != k:
+                got, needs = f"the parts {first} and {second} of pairs[{before}]", "each pair once"
+                why, try_ = "a contact has one law.", f"remove pairs[{before}] or pairs[{k}]."
+                raise ModelError(name, got, needs, why, try_)
+
+    def _check_springs(self) -> None:
         for k, spring in enumerate(self.springs):
-            first, second = spring.first, spring.second
-            got = f"the parts {first} and {second} {parts}"
-            needs, try_ = "a body and another part", "correct `first` or `second`."
-            if max(first, second) > count:
-                needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
-            elif first != second and min(first, second) <= self.n:
-                continue
-            raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
+            name = f"RigidBodies.springs[{k}]"
+            self._check_parts(name, spring.first, spring.second, "a spring between other parts moves nothing.")
         if not self.springs:
             return
         springs = Springs(self)

@@ -268,7 +268,7 @@ def losses_of(system: RigidBodies, record: Recorder, choices: Sequence[str]) -> 
     losses = []
     for time, first, second in record.simultaneous.rows.tolist():
         where: dict[str, object] = {"impact_of": names(first), "while_in_contact": names(second)}
-        choice = "all impulses at once, by Newton's law for each contact"
+        choice = f"all impulses at once, by {system.impact_law.title()}'s law for each contact"
         losses.append(Loss(time, "simultaneous_impacts", where, choice))
     for time, kind, pair, count in record.lost.rows.tolist():
         where = {"contact_of": names(pair), "solutions": int(count)}

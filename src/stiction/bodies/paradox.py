@@ -83,4 +83,4 @@ def _near_paradox(m: Mechanics, contacts: Table[Contact], slip: Wholes) -> npt.N
         w_nn += inverse[:, 0] + inverse[:, 2] * moment**2
         # the tangent is the normal turned clockwise
         w_nt -= inverse[:, 2] * moment * (arm * normal).sum(axis=1)
-    return np.asarray((slip != 0) & (w_nn - m.mu * slip * w_nt <= _NEAR * w_nn))
+    return np.asarray((slip != 0) & (w_nn - m.mu(contacts) * slip * w_nt <= _NEAR * w_nn))

@@ -1,19 +1,39 @@
-"""Newton's coefficient of restitution, reduced where the law with friction would add energy.
+"""Restitution: Newton's law without gain of energy, and Poisson's law of impact.
 
-Source: Kane 1984 (the paradox of Newton's law with friction).
+Newton's law with friction may add energy (Kane 1984); its coefficient is reduced where it does.
+
+Poisson's law has two phases. Compression is the impact without restitution, with impulses r_C and
+velocities u_C after it. In expansion the normal impulse of a contact is at least e r_C, and r_E,
+u_E obey
+
+    0 <= r_En - e r_Cn,   0 <= u_En,   (r_En - e r_Cn) u_En = 0,   |r_Et| <= mu r_En
+
+with friction against u_Et. With p = r_En - e r_Cn the bound mu (p + e r_Cn) is that of a contact
+with the normal impulse p and of a second one, with the same tangential velocity, whose normal
+impulse is given. So the expansion is a frictional contact problem with a second contact for each
+one that expands.
+
+Source: Pfeiffer, Glocker 1996, Multibody Dynamics with Unilateral Contacts, chapter 8.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["without_gain"]
+from stiction.bodies.exact_stick import CLOSED, sticking
+from stiction.numerics.friction_problem.blocks import Local, local_of
+from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.solver import solve_local
+
+__all__ = ["Expansion", "expand", "without_gain"]
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Wholes = npt.NDArray[np.int64]
 
 _HALVINGS = 40
 
@@ -63,3 +83,100 @@ def without_gain(
 def _gain(found: _Impulses) -> float:
     """Return the energy that the impulses add [J]."""
     return 0.5 * float((found.r * (found.before + found.after)).sum())
+
+
+# ---- Poisson's law
+
+
+class Expansion(NamedTuple):
+    """Impulses and velocities after compression and expansion.
+
+    Attributes
+    ----------
+    r, u : (n, 2) impulses of both parts [N s], velocities after them [m/s]
+    closed, stick : (n,) whether more than the impulse of expansion acts, so that the normal
+        velocity is zero, and whether such a contact sticks
+    pressed : (n,) whether impulses of compression act
+    error : largest residual of the contact problems, relative
+    work : (2,) sweeps and linear systems
+    """
+
+    r: Floats
+    u: Floats
+    closed: Bools
+    stick: Bools
+    pressed: Bools
+    error: float
+    work: Wholes
+
+
+class _Solution(NamedTuple):
+    """Impulses and velocities of a contact problem, its residual, sweeps and linear systems."""
+
+    r: Floats
+    u: Floats
+    error: float
+    work: Wholes
+
+
+def _solved(local: Local, tolerance: float) -> _Solution:
+    scale = float(np.linalg.norm(local.q))
+    found, work = solve_local(local, np.zeros_like(local.q), tolerance * scale)
+    counts = np.array([work.sweeps, work.linear_systems])
+    return _Solution(found.r, found.u, residual(local, found.r), counts)
+
+
+def expand(local: Local, e: Floats, tolerance: float, before: Floats | None = None) -> Expansion:
+    """Return the impulses of compression and expansion.
+
+    Parameters
+    ----------
+    local : the contact problem of compression
+    e : (n,) coefficients of restitution
+    tolerance : of the contact problems, relative
+    before : (n, 2) velocities without the loads of a step, whose impulses do not expand; None if
+        those of `local` have none [m/s]
+
+    Verified by: tests/exact/test_poissons_law.py::test_a_rod_as_in_rouths_construction
+    """
+    first = _solved(local, tolerance)
+    # what presses without the loads of the step
+    alone = first if before is None else _solved(local._replace(q=before), tolerance)
+    most = float(alone.r[:, 0].max(initial=0.0))
+    pressed = alone.r[:, 0] > CLOSED * most
+    given = np.where(pressed, e * alone.r[:, 0], 0.0)
+    at = np.flatnonzero(given > 0.0)
+    second = _second(local, given, at, first.u)
+    found = _solved(second, tolerance)
+    n = len(given)
+    r, u = found.r[:n].copy(), found.u[:n]
+    closed = r[:, 0] > CLOSED * max(most, float(r[:, 0].max(initial=0.0)))
+    r[:, 0] += given
+    r[at, 1] += found.r[n:, 1]
+    _, stick = sticking(r, local.q, u, local.mu)
+    solutions = (first, found) if before is None else (first, alone, found)
+    error = max(one.error for one in solutions)
+    work = np.sum([one.work for one in solutions], axis=0)
+    return Expansion(first.r + r, u, closed, closed & stick, pressed, error, work)
+
+
+def _second(local: Local, given: Floats, at: Wholes, u: Floats) -> Local:
+    """Return the contact problem of expansion.
+
+    Parameters
+    ----------
+    given : (n,) normal impulses of expansion [N s]
+    at : numbers of the contacts that have one
+    u : (n, 2) velocities after compression [m/s]
+    """
+    n, w = len(given), local.dense()
+    pushed = u + (w[:, ::2] @ given).reshape(-1, 2)
+    # the normal row of a second contact gives that impulse, whatever the others are
+    normal = 2 * (n + np.arange(len(at)))
+    of = np.concatenate([np.arange(2 * n), np.repeat(2 * at + 1, 2)])
+    wide, own = w[np.ix_(of, of)], w[2 * at, 2 * at]
+    wide[normal], wide[:, normal] = 0.0, 0.0
+    wide[normal, normal] = own
+    q = np.concatenate([pushed, np.stack([-own * given[at], pushed[at, 1]], axis=1)])
+    mu = np.concatenate([local.mu, local.mu[at]])
+    return local_of(wide, q, mu, np.zeros(len(q)), 1)

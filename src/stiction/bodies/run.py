@@ -46,7 +46,7 @@ from stiction.bodies.record import (
     WORK,
     Recorder,
 )
-from stiction.bodies.restitution import without_gain
+from stiction.bodies.restitution import expand, without_gain
 from stiction.bodies.springs import Springs
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end
@@ -302,7 +302,7 @@ class _Stepper:
         solved, reduced = without_gain(
             lambda part: self._with_restitution(contacts, old, v, free, part),
             lambda solved: float(np.abs(solved.r * solved.free).sum()),
-            _GAIN if self.m.e > 0.0 else np.inf,
+            _GAIN if self.m.restitution(contacts).any() else np.inf,
         )
         self.counts[REDUCED] += reduced
         return solved
@@ -321,7 +321,8 @@ class _Stepper:
         contact_velocities(contacts, v, before)
         contact_velocities(contacts, free, q)
         unstopped, known = q.copy(), old >= 0
-        bounce = np.where(known, 0.0, part * self.m.e * np.minimum(before[:, 0], 0.0))
+        mu, e = self.m.mu(contacts), self.m.restitution(contacts)
+        bounce = np.where(known, 0.0, part * e * np.minimum(before[:, 0], 0.0))
         # a closed contact that rolls or pivots opens within the step, by the scheme's error: it may
         # close again by a part of that
         opening = np.maximum(before[:, 0], 0.0)
@@ -330,8 +331,11 @@ class _Stepper:
         # rounding of a contact that rests is no velocity
         rounding = _NO_BOUNCE * float(np.abs(q).max())
         bounce[np.abs(bounce) <= rounding] = 0.0
+        e = np.where(e > 0.0, part * e, 0.0)
+        if self.m.poisson and e.any() and (~known & (before[:, 0] < -rounding)).any():
+            return self._by_poisson(contacts, old, before, unstopped, bounce, e)
         q[:, 0] += bounce
-        local = local_problem(contacts, self.m.inverse, self.system.n, q, self.m.mu)
+        local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
         scale = float(np.sqrt(np.vdot(q, q)))
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
@@ -340,7 +344,7 @@ class _Stepper:
         after = found.u.copy()
         after[:, 0] -= bounce
         error = residual(local, found.r)
-        closed, stick = sticking(found.r, unstopped, after, self.m.mu)
+        closed, stick = sticking(found.r, unstopped, after, mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
         lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding
@@ -350,6 +354,35 @@ class _Stepper:
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
         return _Solved(
             contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
+            together, still, impacting,
+        )  # fmt: skip
+
+    def _by_poisson(
+        self, contacts: Table[Contact], old: Wholes, before: Floats, free: Floats, bounce: Floats,
+        e: Floats,
+    ) -> _Solved:  # fmt: skip
+        """Return the impulses by Poisson's law; what the loads of the step press does not expand.
+
+        Parameters
+        ----------
+        old, before, free, bounce : as of `_Solved`, where only known contacts have a bounce
+        e : (n,) coefficients of restitution
+        """
+        known, rounding = old >= 0, _NO_BOUNCE * float(np.abs(free).max())
+        bounce, q = np.where(known, bounce, 0.0), free.copy()
+        q[:, 0] += bounce
+        mu = self.m.mu(contacts)
+        local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
+        made = expand(local, e, _TOLERANCE, before)
+        self.counts[[SWEEPS, LINEAR_SYSTEMS]] += made.work
+        after = made.u.copy()
+        after[:, 0] -= bounce
+        closed = made.closed & (bounce == 0.0)
+        lasting = made.pressed | (after[:, 0] <= rounding)
+        together, still = (np.abs(after) <= rounding).T
+        impacting = made.pressed | (~known & (np.abs(before[:, 0]) > rounding))
+        return _Solved(
+            contacts, made.r, before, free, after, bounce, made.error, closed, made.stick, lasting,
             together, still, impacting,
         )  # fmt: skip
 

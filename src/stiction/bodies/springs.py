@@ -8,7 +8,7 @@ none, so that a damper does not act on it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ class Springs:
         self.length = np.where(np.isnan(given), now, given)
         self.inverse = np.zeros((self.n + len(system.supports), 2))
         self.inverse[: self.n] = [[1 / b.mass, 1 / b.moment_of_inertia] for b in system.bodies]
+        self._reach = np.array([b.shape.reach for b in system.bodies])
 
     def arms(self, pose: Floats) -> Floats:
         """Return (..., s, 2, 2) vectors from the centres of the parts to the ends [m]."""
@@ -89,11 +90,15 @@ class Springs:
         return self._stiffness * (length - self.length), self._damping * rate
 
     def loads(self, pose: Floats, velocity: Floats) -> tuple[Floats, Floats]:
-        """Return (m, 3) forces and moments of springs, and of dampers, on all parts [N], [N m].
+        """Return forces and moments of springs, and of dampers, on all parts [N], [N m].
 
         Parameters
         ----------
-        pose, velocity : (m, 3)
+        pose, velocity : (..., m, 3)
+
+        Returns
+        -------
+        Two arrays (..., m, 3).
         """
         arms = self.arms(pose)
         _, along = self._stretched(arms, pose)
@@ -101,12 +106,43 @@ class Springs:
         for tension in self.tensions(pose, velocity):
             load = np.zeros_like(pose)
             for end, sign in ((0, 1.0), (1, -1.0)):
-                force = sign * tension[:, None] * along
-                arm = arms[:, end]
-                moment = arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
-                np.add.at(load, self.ends[:, end], np.column_stack([force, moment]))
+                force = sign * tension[..., None] * along
+                arm = arms[..., end, :]
+                moment = arm[..., 0] * force[..., 1] - arm[..., 1] * force[..., 0]
+                each = np.concatenate([force, moment[..., None]], axis=-1)
+                np.add.at(load, self._parts(end), each)
             found.append(load)
         return found[0], found[1]
+
+    def _parts(self, end: int) -> Any:
+        """Return the index of the parts at one end of all springs."""
+        return ..., self.ends[:, end], slice(None)
+
+    def sizes(self, pose: Floats, velocity: Floats) -> Floats:
+        """Return (..., n, 3) sums of the absolute loads of all springs on each body.
+
+        Rounding of loads that cancel is relative to them.
+        """
+        tension = sum(np.abs(part) for part in self.tensions(pose, velocity))
+        load = np.zeros_like(pose)
+        for end in (0, 1):
+            arm = np.linalg.norm(self._points[:, end], axis=-1)
+            each = np.asarray(tension)[..., None] * np.stack([np.ones_like(arm)] * 2 + [arm], -1)
+            np.add.at(load, self._parts(end), each)
+        return load[..., : self.n, :]
+
+    def sensitivity(self) -> float:
+        """Return a bound of the accelerations of surfaces over displacements of ends [1/s^2]."""
+        total = np.zeros(len(self.inverse))
+        for end in (0, 1):
+            part = self.ends[:, end]
+            arm = np.linalg.norm(self._points[:, end], axis=-1)
+            moved = np.zeros(len(part))
+            moves = part < self.n
+            moved[moves] = arm[moves] * self._reach[part[moves]]
+            of_end = self.inverse[part, 0] + moved * self.inverse[part, 1]
+            np.add.at(total, part, self._stiffness * of_end)
+        return float(total.max())
 
     def rates(self) -> tuple[float, float]:
         """Return bounds of the angular frequencies and of the rates of decay [1/s].

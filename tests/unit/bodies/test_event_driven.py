@@ -6,7 +6,7 @@ import pytest
 import stiction as st
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.impacts import impact
-from stiction.bodies.event_driven.modes import admissible
+from stiction.bodies.event_driven.modes import admissible, admissible_on_line
 from stiction.bodies.event_driven.motion import Phase, step_of
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.record import STICK
@@ -113,15 +113,23 @@ def test_forces_of_redundant_contacts():
     """A box on a slope: both corners stick, and friction is divided as the normal forces are."""
     r = np.array([[6.0, 2.0], [2.0, 2.0]])
     free = np.array([[0.0], [1.0], [0.0], [-1.0]])
-    margin, forces = admissible(r, free, 0.6, np.array([STICK, STICK]))
+    margin, forces = admissible(r, free, np.full(2, 0.6), np.array([STICK, STICK]))
     # with t and 4 - t at both corners the smaller of 3.6 - t and 1.2 - 4 + t is largest at 3.2
     assert margin == pytest.approx(0.4, abs=1e-9)
     np.testing.assert_allclose(forces, [[6.0, 3.2], [2.0, 0.8]], atol=1e-8)
-    assert admissible(r, free, 0.4, np.array([STICK, STICK]))[0] < 0.0
+    assert admissible(r, free, np.full(2, 0.4), np.array([STICK, STICK]))[0] < 0.0
+    rng = np.random.default_rng(4)
+    r = r + rng.normal(size=(6, 2, 2))
+    line = admissible_on_line(r, free, np.array([0.6, 0.3]), np.array([STICK, STICK]))
+    assert line is not None
+    for one, *found in zip(r, *line, strict=True):
+        exact = admissible(one, free, np.array([0.6, 0.3]), np.array([STICK, STICK]))
+        assert found[0] == pytest.approx(exact[0], abs=1e-9)
+        np.testing.assert_allclose(found[1], exact[1], atol=1e-8)
 
 
-@pytest.mark.parametrize("e", [0.0, 0.7])
-def test_impulses_of_both_methods_agree(e):
+@pytest.mark.parametrize(("e", "law"), [(0.0, "newton"), (0.7, "newton"), (0.7, "poisson")])
+def test_impulses_of_both_methods_agree(e, law):
     """The velocities after one short step of TimeStepper are those after the impact."""
     rng = np.random.default_rng(5)
     for _ in range(5):
@@ -129,8 +137,9 @@ def test_impulses_of_both_methods_agree(e):
                           spin=float(rng.normal()))  # fmt: skip
         disc = B.RigidBody(B.Disc(0.3), position=[0.1, 0.9], velocity=[0.3, -2.0], spin=1.0)
         system = B.RigidBodies(
-            [box, disc], [B.Support()], gravity=[0.0, 0.0], law=st.Coulomb(0.4), restitution=e
-        )
+            [box, disc], [B.Support()], gravity=[0.0, 0.0], law=st.Coulomb(0.4), restitution=e,
+            impact_law=law,
+        )  # fmt: skip
         m, q, closed, _ = closed_contacts(system)
         v = system.start()[1]
         contacts = kin.as_contacts(closed, kin.kinematics(closed, m.pose(0.0, q), m.velocity(v)))

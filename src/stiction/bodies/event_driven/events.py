@@ -97,7 +97,7 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
         if phase.stick[c]:
             for sign in (1, -1):
                 # friction opposes the slip that begins
-                add(m.mu * r[..., c, 0] + sign * r[..., c, 1], size, SLIPS, c, sign)
+                add(phase.mu[c] * r[..., c, 0] + sign * r[..., c, 1], size, SLIPS, c, sign)
     if not (phase.stick.all() or phase.redundant):
         add(forces.regular - SINGULAR_AT, 1.0, SINGULAR)
     ends = phase.limits(*state)

@@ -1,8 +1,9 @@
-"""Impacts: impulses at contacts that close, by Newton's law and Coulomb's.
+"""Impacts: impulses at contacts that close, by Newton's law or Poisson's, and Coulomb's.
 
 The impulses are those of `TimeStepper` in the limit of short steps: Newton's u_n+ >= -e u_n- where
 surfaces approach, u_n+ >= 0 at contacts that were closed, Coulomb's law for velocities after the
-impact, and a coefficient of restitution that is reduced where it would add energy.
+impact, and a coefficient of restitution that is reduced where it would add energy. By Poisson's law
+all contacts expand that are pressed, also those that were closed.
 
 Source: Moreau 1988.
 """
@@ -19,7 +20,7 @@ from stiction.bodies.contacts import local_problem
 from stiction.bodies.exact_stick import sticking
 from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
 from stiction.bodies.mechanics import Mechanics
-from stiction.bodies.restitution import without_gain
+from stiction.bodies.restitution import expand, without_gain
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.solver import solve_local
@@ -63,15 +64,15 @@ def impact(
     Parameters
     ----------
     v : (n, 3) velocities before
-    elastic : (c,) contacts with restitution, if they approach
+    elastic : (c,) contacts with restitution, if they approach or, by Poisson's law, are pressed
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_impulses_of_both_methods_agree
     """
-    e = np.where(elastic, m.e, 0.0)
+    e = np.where(elastic, m.restitution(contacts), 0.0)
     found, reduced = without_gain(
         lambda part: _solved(m, contacts, v, part * e),
         lambda found: float(np.abs(found.r * found.before).sum()),
-        _GAIN if m.e > 0.0 else np.inf,
+        _GAIN if m.restitution(contacts).any() else np.inf,
     )
     after = m.velocity(v)
     add_impulses(contacts, found.r, m.inverse, after)
@@ -81,11 +82,16 @@ def impact(
 def _solved(m: Mechanics, contacts: Table[Contact], v: Floats, e: Floats) -> Impact:
     before = np.empty((len(contacts), 2))
     contact_velocities(contacts, m.velocity(v), before)
+    if m.poisson and e.any():
+        local = local_problem(contacts, m.inverse, m.n, before, m.mu(contacts))
+        made = expand(local, e, _TOLERANCE)
+        return Impact(made.r, before, made.u, made.stick, made.error, False)
     bounce, q = e * np.minimum(before[:, 0], 0.0), before.copy()
     q[:, 0] += bounce
-    local = local_problem(contacts, m.inverse, m.n, q, m.mu)
+    mu = m.mu(contacts)
+    local = local_problem(contacts, m.inverse, m.n, q, mu)
     found, _ = solve_local(local, np.zeros_like(q), _TOLERANCE * float(np.linalg.norm(q)))
     after = found.u.copy()
     after[:, 0] -= bounce
-    _, stick = sticking(found.r, before, after, m.mu)
+    _, stick = sticking(found.r, before, after, mu)
     return Impact(found.r, before, after, stick, residual(local, found.r), False)

@@ -44,6 +44,7 @@ __all__ = [
     "Answer",
     "Found",
     "admissible",
+    "admissible_on_line",
     "combinations",
     "find_modes",
     "losses_of",
@@ -113,16 +114,17 @@ def modes_of_groups(
     k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
     rows = kin.rows(closed, k, m.n)
     inverse, load = 1.0 / m.mass.ravel(), m.loads(time, q, v).ravel()
+    mu, size_of_load = m.mu(closed), m.sizes(time, q, v).ravel()
     w = rows * inverse @ rows.T
     b = rows @ (inverse * load) + k.bias.ravel()
-    sizes = np.abs(rows) @ np.abs(inverse * load) + np.abs(k.bias.ravel())
+    sizes = np.abs(rows) @ (inverse * size_of_load) + np.abs(k.bias.ravel())
     group = np.zeros(len(closed), dtype=np.int64)
     count = group_contacts(kin.as_contacts(closed, k), m.n, group)
     for g in range(int(count)):
         at = np.flatnonzero(group == g)
         both = (2 * at[:, None] + [0, 1]).ravel()
         size = float(sizes[both].max())
-        yield at, find_modes(w[np.ix_(both, both)], b[both], size, slip[at], m.mu)
+        yield at, find_modes(w[np.ix_(both, both)], b[both], size, slip[at], mu[at])
 
 
 def losses_of(found: Found) -> list[int]:
@@ -137,7 +139,7 @@ def combinations(slip: Wholes) -> int:
     return int(np.prod([len(_options(int(s))) for s in slip], dtype=np.float64))
 
 
-def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Found:
+def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: Floats) -> Found:
     """Return the modes of a group of contacts with a normal velocity of zero.
 
     Parameters
@@ -146,7 +148,7 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: float) -> Fo
     b : (2 c,) accelerations without contact forces [m/s^2]
     size : of the terms of b, whose rounding is relative to it [m/s^2]
     slip : (c,) direction of slip, 1 or -1; 0 where the tangential velocity is zero
-    mu : coefficient of friction
+    mu : (c,) coefficients of friction
 
     Verified by: tests/exact/test_event_driven_bodies.py::test_painleves_rod
     """
@@ -176,10 +178,10 @@ def _options(slip: int) -> tuple[int, ...]:
     return (FORWARD if slip > 0 else BACKWARD), OPEN
 
 
-def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: float) -> bool:
+def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> bool:
     """Return whether a slipping contact is at a boundary of existence or uniqueness by itself."""
     for c in np.flatnonzero(slip):
-        p = w[2 * c, 2 * c] - mu * slip[c] * w[2 * c, 2 * c + 1]
+        p = w[2 * c, 2 * c] - mu[c] * slip[c] * w[2 * c, 2 * c + 1]
         # where friction cannot lift the contact its separation is no paradox
         if abs(p) <= BOUNDARY * w[2 * c, 2 * c] or (p < 0.0 and abs(b[2 * c]) <= BOUNDARY):
             return True
@@ -187,7 +189,7 @@ def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: float) -> bool:
 
 
 def _solutions(
-    w: Floats, b: Floats, modes: Wholes, mu: float, slip: Wholes
+    w: Floats, b: Floats, modes: Wholes, mu: Floats, slip: Wholes
 ) -> list[tuple[Wholes, Floats]]:
     """Return modes with admissible forces, and these forces; one for each acceleration."""
     matrix, right = _systems(w, b, modes, mu)
@@ -222,7 +224,7 @@ def _solutions(
     return found
 
 
-def _systems(w: Floats, b: Floats, modes: Wholes, mu: float) -> tuple[Floats, Floats]:
+def _systems(w: Floats, b: Floats, modes: Wholes, mu: Floats) -> tuple[Floats, Floats]:
     """Return the equations of each combination of modes, (t, 2 c, 2 c) and (t, 2 c)."""
     total, count = modes.shape
     matrix = np.tile(np.eye(2 * count), (total, 1, 1))
@@ -233,12 +235,12 @@ def _systems(w: Floats, b: Floats, modes: Wholes, mu: float) -> tuple[Floats, Fl
         matrix[closed, n], right[closed, n] = w[n], -b[n]
         matrix[stick, t], right[stick, t] = w[t], -b[t]
         for mode, sign in ((FORWARD, 1.0), (BACKWARD, -1.0)):
-            matrix[modes[:, c] == mode, t, n] = sign * mu
+            matrix[modes[:, c] == mode, t, n] = sign * mu[c]
     return matrix, right
 
 
 def _conditions(
-    modes: Wholes, w: Floats, b: Floats, mu: float, slip: Wholes
+    modes: Wholes, w: Floats, b: Floats, mu: Floats, slip: Wholes
 ) -> tuple[Floats, Floats]:
     """Return rows and constants of the conditions rows r + constants >= 0 of a combination."""
     eye, made, constants = np.eye(len(b)), [], []
@@ -251,7 +253,7 @@ def _conditions(
         made.append(eye[n])
         constants.append(0.0)
         if mode == STICK:
-            made += [mu * eye[n] - eye[t], mu * eye[n] + eye[t]]
+            made += [mu[c] * eye[n] - eye[t], mu[c] * eye[n] + eye[t]]
             constants += [0.0, 0.0]
         elif slip[c] == 0:
             sign = 1.0 if mode == FORWARD else -1.0
@@ -275,13 +277,14 @@ def _largest_margin(rows: Floats, constants: Floats) -> tuple[float, Floats | No
     return scale * found.value, scale * found.point[:-1]
 
 
-def admissible(r: Floats, free: Floats, mu: float, modes: Wholes) -> tuple[float, Floats]:
+def admissible(r: Floats, free: Floats, mu: Floats, modes: Wholes) -> tuple[float, Floats]:
     """Return the margin of the forces that are farthest inside the law, and these forces.
 
     Parameters
     ----------
     r : (c, 2) forces that give the accelerations [N]
     free : (2 c, k) changes of forces that leave them unchanged
+    mu : (c,) coefficients of friction
 
     Returns
     -------
@@ -297,13 +300,44 @@ def admissible(r: Floats, free: Floats, mu: float, modes: Wholes) -> tuple[float
     return margin, r + (free @ y).reshape(-1, 2)
 
 
-def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: float) -> tuple[Wholes, Floats, float]:
+def admissible_on_line(
+    r: Floats, free: Floats, mu: Floats, modes: Wholes
+) -> tuple[Floats, Floats] | None:
+    """Return what `admissible` returns, for N states with one free change; None if unbounded.
+
+    The largest minimum of rising and falling lines is the lowest crossing of two of them.
+
+    Parameters
+    ----------
+    r : (N, c, 2) forces [N]
+    free : (2 c, 1)
+    mu : (c,)
+
+    Verified by: tests/unit/bodies/test_event_driven.py::test_forces_of_redundant_contacts
+    """
+    none = np.zeros((free.shape[0], free.shape[0])), np.zeros(free.shape[0])
+    conditions, _ = _conditions(modes, *none, mu, np.ones(len(modes), dtype=np.int64))
+    slope, values = (conditions @ free)[:, 0], r.reshape(len(r), -1) @ conditions.T
+    small = _ZERO * np.abs(slope).max()
+    rising, falling = np.flatnonzero(slope > small), np.flatnonzero(slope < -small)
+    if not (rising.size and falling.size):
+        return None
+    i, j = (grid.ravel() for grid in np.meshgrid(rising, falling))
+    y = (values[:, j] - values[:, i]) / (slope[i] - slope[j])
+    height = values[:, i] + slope[i] * y
+    every, lowest = np.arange(len(r)), np.argmin(height, axis=1)
+    flat = np.min(values[:, np.abs(slope) <= small], axis=1, initial=np.inf)
+    made = r.reshape(len(r), -1) + y[every, lowest, None] * free[:, 0]
+    return np.minimum(height[every, lowest], flat), made.reshape(r.shape)
+
+
+def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> tuple[Wholes, Floats, float]:
     """Return modes and forces of the frictional contact problem, and its residual.
 
     A contact that slips has its friction in the column of its normal force, and no cone.
     """
     matrix, slips = w.copy(), np.flatnonzero(slip)
-    matrix[:, 2 * slips] -= mu * slip[slips] * w[:, 2 * slips + 1]
+    matrix[:, 2 * slips] -= mu[slips] * slip[slips] * w[:, 2 * slips + 1]
     matrix[:, 2 * slips + 1] = 0.0
     matrix[2 * slips + 1] = 0.0
     q = b.reshape(-1, 2).copy()
@@ -314,7 +348,7 @@ def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: float) -> tuple[Wholes, F
     found, _ = solve_local(local, np.zeros_like(q), 1e-13 * scale, attempts=_ATTEMPTS)
     r, error = found.r.copy(), residual(local, found.r)
     closed, stick = sticking(r, q, found.u, mu)
-    r[slips, 1] = -mu * slip[slips] * r[slips, 0]
+    r[slips, 1] = -mu[slips] * slip[slips] * r[slips, 0]
     forward = np.where(slip == 0, r[:, 1] < 0.0, slip > 0)
     modes = np.where(forward, FORWARD, BACKWARD)
     modes = np.where(stick & (slip == 0), STICK, modes)

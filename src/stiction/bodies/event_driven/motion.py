@@ -6,8 +6,9 @@ friction of a slipping contact goes with its normal force,
 
     A M^-1 B^T l = -(A M^-1 f + bias),    a = M^-1 (f + B^T l).
 
-A step solves these equations at Chebyshev-Radau points for a polynomial acceleration, by
-fixed-point iteration; places and velocities are its integrals, at all times of the step.
+The loads f may contain those of springs and dampers. A step solves these equations at
+Chebyshev-Radau points for a polynomial acceleration, by fixed-point iteration; places and
+velocities are its integrals, at all times of the step.
 
 Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.7.
 """
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.event_driven import kinematics as kin
-from stiction.bodies.event_driven.modes import admissible
+from stiction.bodies.event_driven.modes import admissible, admissible_on_line
 from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.record import FORWARD, STICK
@@ -73,7 +74,7 @@ class Phase:
     def __init__(
         self, mechanics: Mechanics, closed: Table[kin.Closed], time: float, q: Floats, v: Floats
     ) -> None:
-        self.mechanics, self.closed = mechanics, closed
+        self.mechanics, self.closed, self.mu = mechanics, closed, mechanics.mu(closed)
         self.stick = closed["mode"] == STICK
         self.slip = np.where(self.stick, 0, np.where(closed["mode"] == FORWARD, 1, -1))
         self.active = np.concatenate(
@@ -113,7 +114,7 @@ class Phase:
         """Return (2 c, k) contact forces by the unknown ones."""
         made = np.eye(2 * len(self.closed))[:, self.active]
         slips = np.flatnonzero(~self.stick)
-        made[2 * slips + 1, slips] = -self.mechanics.mu * self.slip[slips]
+        made[2 * slips + 1, slips] = -self.mu[slips] * self.slip[slips]
         return np.asarray(made)
 
     def _rows(self, time: Floats | float, q: Floats, v: Floats) -> tuple[Floats, kin.Kinematics]:
@@ -134,7 +135,7 @@ class Phase:
     def forces(self, time: Floats | float, q: Floats, v: Floats) -> Forces:
         """Return accelerations and forces at states (..., n, 3)."""
         m, count = self.mechanics, len(self.closed)
-        free = np.broadcast_to(m.force / m.mass, q.shape)
+        free = np.broadcast_to(m.loads(time, q, v) / m.mass, q.shape)
         if not count:
             lead = q.shape[:-2]
             return Forces(free.copy(), np.zeros((*lead, 0, 2)), np.ones(lead))
@@ -161,7 +162,7 @@ class Phase:
             unknown = unknown + change
         acceleration = acceleration.reshape(q.shape)
         if self.fixed.any():
-            small = np.abs(m.arms * acceleration) <= _AT_REST * m.load
+            small = np.abs(m.arms * acceleration) <= _AT_REST * m.largest_load(time, q, v)
             acceleration = np.where(self.fixed[:, None] & small, 0.0, acceleration)
         r = (unknown @ columns.T).reshape(*flat[:-1], count, 2)
         return Forces(acceleration, r, regular)
@@ -179,11 +180,16 @@ class Phase:
         return made
 
     def _inside(self, r: Floats, at: Wholes, free: Floats) -> tuple[Floats, Floats]:
-        m, modes = self.mechanics, self.closed["mode"][at]
+        m, mu, modes = self.mechanics, self.mu[at], self.closed["mode"][at]
         flat = free.reshape(-1, free.shape[2])
+        # with springs forces vary, and a programme for each state would take most of the time
+        if m.springs is not None and flat.shape[1] == 1:
+            inside = admissible_on_line(r, flat, mu, modes)
+            if inside is not None:
+                return inside
         # bodies at rest have constant forces: one programme is enough
         constant = np.ptp(r, axis=0).max() <= _CONSTANT * np.abs(r).max()
-        found = [admissible(one, flat, m.mu, modes) for one in (r[:1] if constant else r)]
+        found = [admissible(one, flat, mu, modes) for one in (r[:1] if constant else r)]
         shape = (len(r),)
         margins = np.broadcast_to([margin for margin, _ in found], shape)
         return np.asarray(margins), np.broadcast_to(
@@ -296,7 +302,7 @@ def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> 
     """
     tables, m = _tables(), phase.mechanics
     a = np.broadcast_to(phase.forces(start, q, v).a, (NODES, *q.shape))
-    last = np.inf
+    last, noise = np.inf, length * m.noise(q)
     for _ in range(_ITERATIONS):
         made = Segment(phase, start, length, q, v, a, np.inf)
         new = made.forces(tables.nodes).a
@@ -306,9 +312,29 @@ def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> 
         scale = m.speed(v) + length * float(np.abs(m.arms * new).max())
         a = new
         # rounding of the forces ends the decrease before the bound does
-        if change <= _CONVERGED * scale or (change <= 1e-13 * scale and change >= 0.5 * last):
-            tail = np.abs(np.einsum("ki,i...->k...", tables.tail, a) * m.arms).max()
-            error = length * float(tail) / scale if scale > 0.0 else 0.0
-            return made._replace(a=a, error=error)
+        if change <= max(_CONVERGED * scale, noise) or (
+            change <= 1e-13 * scale and change >= 0.5 * last
+        ):
+            made = made._replace(a=a)
+            return made._replace(error=max(_error(m, a, length, scale, noise), _of_loads(made)))
         last = change
     return made
+
+
+def _error(m: Mechanics, a: Floats, length: float, scale: float, noise: float) -> float:
+    """Return the last two coefficients of velocities over their size; noise is no error."""
+    tail = np.abs(np.einsum("ki,i...->k...", _tables().tail, a) * m.arms).max()
+    return max(0.0, length * float(tail) - noise) / scale if scale > 0.0 else 0.0
+
+
+def _of_loads(segment: Segment) -> float:
+    """Return the error of the velocities that the loads of springs alone would give.
+
+    A body at rest has no acceleration while they change: forces of contacts are interpolated, too.
+    """
+    m, h = segment.phase.mechanics, segment.length
+    if m.springs is None:
+        return 0.0
+    free = m.loads(*segment.at(nodes())) / m.mass
+    scale = m.speed(segment.v) + h * float(np.abs(m.arms * free).max())
+    return _error(m, free, h, scale, h * m.noise(segment.q))

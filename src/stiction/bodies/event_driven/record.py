@@ -9,7 +9,18 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven.kinematics import Closed
 from stiction.bodies.event_driven.motion import Segment, integrals
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.record import ACCUMULATION, HEAT, OPEN, STICK, Event, PairSample, Recorder
+from stiction.bodies.record import (
+    ACCUMULATION,
+    HEAT,
+    OPEN,
+    STICK,
+    STORED,
+    VISCOUS_HEAT,
+    WORK,
+    Event,
+    PairSample,
+    Recorder,
+)
 from stiction.numerics.arrays import Table
 from stiction.numerics.event_localisation import nodes
 
@@ -39,12 +50,12 @@ class EventRecorder(Recorder):
         Parameters
         ----------
         until : fraction of the step that is taken
-        sums : external work, impact loss and numerical dissipation before the step [J]
+        sums : energies before the step, WORK to VISCOUS_HEAT [J]
         rounding : of times [s]
 
         Returns
         -------
-        External work in the step [J].
+        The energies after the step [J].
         """
         m = segment.phase.mechanics
         time = self.save - self.start
@@ -56,14 +67,16 @@ class EventRecorder(Recorder):
         theta[-1] = until
         _, q, v = segment.at(theta)
         number, r, heat, drive = self._power(segment, theta)
-        work = (segment.moved(theta)[0] * m.force).sum(axis=(1, 2)) + drive
+        each = np.tile(sums, (len(theta), 1))
+        each[:, WORK] += (segment.moved(theta)[0] * m.force).sum(axis=(1, 2)) + drive
+        self._add_springs(segment, theta, each)
         heats = np.zeros((len(theta), len(self.pairs)))
         for k, pair in enumerate(number.tolist()):
             heats[:, pair] += heat[:, k]
         values = self.of_pairs.rows
         for k in range(stop - at):
             self.q[at + k], self.v[at + k] = q[k], v[k]
-            self.energy[at + k, :4] = m.kinetic(v[k]), sums[0] + work[k], *sums[1:]
+            self.energy[at + k] = m.kinetic(v[k]), *each[k]
             rows = PairSample.table(len(values))
             if len(rows):
                 rows["save"], rows["pair"] = at + k, np.arange(len(rows))
@@ -73,7 +86,23 @@ class EventRecorder(Recorder):
                 self.samples.add(rows)
         self.saved[0] = stop
         values[:, HEAT] += heats[-1]
-        return np.asarray(work[-1])
+        return np.asarray(each[-1])
+
+    def _add_springs(self, segment: Segment, theta: Floats, each: Floats) -> None:
+        """Add the energies of springs and dampers up to theta, in place."""
+        m = segment.phase.mechanics
+        if m.springs is None:
+            return
+        time, q, v = segment.at(nodes())
+        moving = m.velocity(v)
+        elastic, viscous = m.springs.loads(m.pose(time, q), moving)
+        # supports work against what springs exert on them
+        drive = -((elastic + viscous) * moving)[..., m.n :, :].sum(axis=(1, 2))
+        heat = -(viscous * moving).sum(axis=(1, 2))
+        each[:, WORK] += segment.length * integrals(drive, theta)
+        each[:, VISCOUS_HEAT] += segment.length * integrals(heat, theta)
+        time, q, _ = segment.at(theta)
+        each[:, STORED] = m.springs.stored(m.pose(time, q))
 
     def _power(self, segment: Segment, theta: Floats) -> tuple[Wholes, Floats, Floats, Floats]:
         """Return pairs, forces at theta, heat of contacts and work of supports up to theta."""

@@ -45,6 +45,7 @@ from stiction.bodies.record import (
     OPEN,
     PAINLEVE_BOUNDARY,
     STICK,
+    STORED,
     WORK,
 )
 from stiction.core.checkpoint import Log, StateArray, restore
@@ -71,6 +72,10 @@ _TOUCH, _NEAR = 1e-9, 1e-12
 # height of a hop over the size of the smallest body, below which the contact is closed: the hops
 # that are left out have heights that decrease like a geometric series
 HOP = 1e-12
+# the same height over the rounding of gaps, below which the end of a hop is not located
+_ROUNDED_HOP = 16.0
+# relative change of the fall in the rest of a series of hops up to which the series is geometric
+_GEOMETRIC = 1e-3
 # normal and tangential velocities that count as zero: as a fraction of the largest speed, and after
 # an impact, whose problem is solved to `outcome.RESIDUAL`, of the velocities before it
 _STILL, _AFTER_IMPACT = 1e-12, 1e-10
@@ -139,14 +144,16 @@ class Integrator:
         self.span = request.t_end - request.t_start
         self.clock = np.array([0.0, min(self.span, method.max_step or math.inf)])  # _NOW, _NEXT
         self.log = Log(kin.Closed.table(0))
-        self.sums = np.zeros(3)  # WORK, IMPACT_LOSS, DISSIPATION
+        self.sums = np.zeros(5)  # WORK to VISCOUS_HEAT
+        if self.m.springs is not None:
+            self.sums[STORED] = self.m.springs.stored(system.places())
         # speed of the last hop of the group of a body, by which a series is geometric
         self.hops = np.zeros(self.m.n)
         # ERROR to DRIFT, with their times
         self.worst = np.zeros((3, 2))
         self.counts = np.zeros(6, dtype=np.int64)  # STEPS to UNDECIDED
         self.record = EventRecorder(system, request.save, request.t_start)
-        self.record.save_start(self.q, self.v, self.m.kinetic(self.v))
+        self.record.save_start(self.q, self.v, self.m.kinetic(self.v), float(self.sums[STORED]))
         self.ended: tuple[Status, str] | None = None
 
     @property
@@ -189,7 +196,7 @@ class Integrator:
         if closing < NONE:
             event, until = (event if event and closing == event.theta else None), closing
         near_end = _SHORTEST * self.span
-        self.sums[WORK] += self.record.save_segment(segment, until, self.sums, near_end)
+        self.sums = self.record.save_segment(segment, until, self.sums, near_end)
         time, q, v = (part[0] for part in segment.at(np.array([until])))
         last = event is None and closing == NONE and self.clock[_NOW] + segment.length >= self.span
         moved = until * segment.length > _SHORTEST * self.span
@@ -351,36 +358,36 @@ class Integrator:
         """
         m = self.m
         contacts = kin.as_contacts(closed, self._kinematics(closed))
-        found, after = impact(m, contacts, self.v, fresh)
+        elastic = fresh | m.poisson
+        found, after = impact(m, contacts, self.v, elastic)
         tolerance = _AFTER_IMPACT * float(np.abs(found.before).max())
         hit = fresh & (found.before[:, 0] < -tolerance)
-        opens, fall = found.after[:, 0] > tolerance, np.zeros(len(closed))
-        if opens.any():
-            fall = self._fall(closed, found, ~opens, after)
-        speed, body = found.after[:, 0], closed["first"]
-        # impacts of a single contact are a geometric series by Newton's law, those of several by
-        # the last two of them
-        last = self.hops[body]
-        alone = bool(len(closed) == 1 or not (last > 0.0).any())
-        ratio = np.full(len(closed), m.e) if alone else speed / np.where(last > 0.0, last, np.inf)
-        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * HOP * m.size * fall)
-        low &= (ratio < 1.0) | (not alone)
-        # a hop that did not shrink ends the series by itself
-        ratio = np.where(ratio < 1.0, ratio, 0.0)
-        self.hops[body] = np.where(opens, speed, 0.0)
+        opens, speed = found.after[:, 0] > tolerance, found.after[:, 0]
+        low, fall, ratio = self._low_hops(closed, found, after, hit, opens)
+        rest = self._rest_of_series(speed, low, fall, ratio)
+        self.hops[closed["first"]] = np.where(opens, speed, 0.0)
         falls = opens & (fall < 0.0)
         if falls.any():
             # a step much longer than a hop would have its rounding
             hop = float((2.0 * speed[falls] / -fall[falls]).min())
             self.clock[_NEXT] = min(self.clock[_NEXT], 2.0 * hop)
-        if low.any():
-            found, after = impact(m, contacts, self.v, fresh & ~low)
+        speed, more = speed.copy(), low
+        while more.any():
+            found, after = impact(m, contacts, self.v, elastic & ~low)
+            if not m.poisson:
+                break
+            # where one contact does not expand, others that were pressed may open as slowly
+            opens = found.after[:, 0] > tolerance
+            more, fall, ratio = self._low_hops(closed, found, after, hit, opens)
+            more &= ~low
+            speed[more] = found.after[more, 0]
+            rest = np.where(more, self._rest_of_series(speed, more, fall, ratio), rest)
+            low = low | more
         self._account(contacts, found)
         self.v = after
         number = self.record.hits(self.clock[_NOW], contacts, found.r[:, 0] > 0.0, hit)
         for c in np.flatnonzero(low):
-            end = self.clock[_NOW] - 2.0 * speed[c] / (fall[c] * (1.0 - ratio[c]))
-            self.record.accumulation(end, int(number[c]), float(speed[c]))
+            self.record.accumulation(self.clock[_NOW] + rest[c], int(number[c]), float(speed[c]))
         shut = found.after[:, 0] <= tolerance
         if (low & ~shut).any():
             # what is left opens by the rotation of its body: a loss of the impact, too
@@ -396,14 +403,54 @@ class Integrator:
             speeds[pair] = max(speeds.get(pair, 0.0), -float(found.before[c, 0]))
         return speeds, shut, found.stick & shut
 
-    def _fall(self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats) -> Floats:
-        """Return the normal accelerations of the contacts of a group after an impact [m/s^2]."""
-        m, time = self.m, float(self.clock[_NOW])
+    def _low_hops(
+        self, closed: Table[kin.Closed], found: Impact, after: Floats, hit: Bools, opens: Bools
+    ) -> tuple[Bools, Floats, Floats]:
+        """Return which contacts open with a hop so low that they are closed.
+
+        With their normal accelerations [m/s^2], and the ratio of the series of their hops.
+        """
+        m, fall = self.m, np.zeros(len(closed))
+        if opens.any():
+            fall = self._fall(closed, found, ~opens, after)
+        # impacts of a single contact are a geometric series by Newton's law, those of several by
+        # the last two of them
+        speed, last = found.after[:, 0], self.hops[closed["first"]]
+        alone = bool(len(closed) == 1 or not (last > 0.0).any())
+        ratio = m.restitution(closed) if alone else speed / np.where(last > 0.0, last, np.inf)
+        if alone and m.poisson:
+            ratio = speed / np.where(hit, -found.before[:, 0], np.inf)
+        hop = HOP * m.size
+        if m.springs is not None:
+            hop = max(hop, _ROUNDED_HOP * m.rounding(self.q))
+        low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
+        low &= (ratio < 1.0) | (not alone)
+        # a hop that did not shrink ends the series by itself
+        ratio = np.where(ratio < 1.0, ratio, 0.0)
+        if low.any() and m.springs is not None:
+            rest = self._rest_of_series(speed, low, fall, ratio)
+            later = self._fall(closed, found, ~opens, after, float(rest.max()))
+            low &= np.abs(later - fall) <= _GEOMETRIC * np.abs(fall)
+        return low, fall, ratio
+
+    def _rest_of_series(self, speed: Floats, low: Bools, fall: Floats, ratio: Floats) -> Floats:
+        """Return the times that low hops and those after them take [s]; 0 of other contacts."""
+        return np.where(low, -2.0 * speed / (np.where(low, fall, 1.0) * (1.0 - ratio)), 0.0)
+
+    def _fall(
+        self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats, ahead: float = 0
+    ) -> Floats:
+        """Return the normal accelerations of the contacts of a group after an impact [m/s^2].
+
+        With `ahead` those a time later, if the velocities after it lasted [s].
+        """
+        m, time = self.m, float(self.clock[_NOW]) + ahead
+        q = self.q + ahead * after
         part = closed[shut].copy()
         sliding = np.where(found.after[shut, 1] > 0.0, FORWARD, BACKWARD)
         part["mode"] = np.where(found.stick[shut], STICK, sliding)
-        a = Phase(m, part, time, self.q, after).forces(time, self.q, after).a
-        k = kin.kinematics(closed, m.pose(time, self.q), m.velocity(after))
+        a = Phase(m, part, time, q, after).forces(time, q, after).a
+        k = kin.kinematics(closed, m.pose(time, q), m.velocity(after))
         rows = kin.rows(closed, k, m.n)[::2]
         return np.asarray(rows @ a.ravel() + k.bias[:, 0])
 
