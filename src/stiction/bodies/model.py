@@ -174,13 +174,7 @@ class RigidBodies(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.ndim(self.law.mu):
-            got, needs = "one mu per contact", "one mu for all contacts"
-            why, try_ = (
-                "contacts come and go, and have no numbers of their own.",
-                "give Coulomb(0.5).",
-            )
-            raise ModelError("RigidBodies.law", got, needs, why, try_)
+        refuse_several("RigidBodies.law", self.law)
         self._check_springs()
         self._check_overlap()
 
@@ -240,15 +234,15 @@ class RigidBodies(Declared):
                 raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
     def _check_overlap(self) -> None:
-        from stiction.bodies.contacts import deepest
+        from stiction.bodies.contacts import refuse_overlap, surfaces_of
 
-        found = deepest(self)
-        if found is not None and found.gap < -ROUNDED * self.size:
-            raise ModelError(
-                "RigidBodies.bodies",
-                f"{found.first} and {found.second} that overlap by {-found.gap:.3g} m at the start",
-                "bodies that touch at most",
-                "contact forces act between surfaces.",
-                f"move {found.first} by {-found.gap:.3g} m along "
-                f"[{found.normal[0]:.6g}, {found.normal[1]:.6g}].",
-            )
+        found = surfaces_of(self).contacts(self.places(), 0.0)
+        refuse_overlap("RigidBodies.bodies", found, self.n, ROUNDED * self.size)
+
+
+def refuse_several(where: str, law: Coulomb) -> None:
+    """Raise an error if a law has one mu per contact."""
+    if np.ndim(law.mu):
+        got, needs = "one mu per contact", "one mu for all contacts"
+        why = "contacts come and go, and have no numbers of their own."
+        raise ModelError(where, got, needs, why, "give Coulomb(0.5).")
