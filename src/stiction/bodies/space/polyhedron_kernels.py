@@ -207,9 +207,9 @@ def _clipped(
     n, start, stop = entries(faces[face].normal), faces[face].start, faces[face].stop
     facing, least = surfaces[other].face, math.inf
     for f in range(surfaces[other].face, surfaces[other].face_end):
-        along = dot(n, entries(faces[f].normal))
-        if along < least:
-            facing, least = f, along
+        cosine = dot(n, entries(faces[f].normal))
+        if cosine < least:
+            facing, least = f, cosine
     size = faces[facing].stop - faces[facing].start
     # corners of the polygon and labels of the edges that begin at them; a cut adds one corner, but
     # for rounding

@@ -2,9 +2,10 @@
 
 A quaternion (w, x, y, z) of length 1 turns the principal axes of a body to the axes of space. The
 free rotation is the implicit midpoint rule of Euler's equations for the angular velocity W about
-the principal axes, I (W1 - W0) = -t w x I w with w = (W0 + W1) / 2, and the body turns by the
-Cayley transform of t w. Energy and angular momentum in space are conserved to rounding, and errors
-are of second order in t.
+the principal axes, I (W1 - W0) = -s w x I w with w = (W0 + W1) / 2, and the body turns by the
+Cayley transform of s w. Energy and angular momentum in space are conserved to rounding for any s.
+With s = 2 tan(t |W0| / 2) / |W0| the rotation about a principal axis, and that of a sphere, is
+exact; other errors are of second order in t.
 
 Source: Lewis, Simo 1994, J. Nonlinear Sci. 4, 253 (energy and momentum); Austin, Krishnaprasad,
 Wang 1993, J. Comput. Phys. 107, 105 (midpoint rule of the rigid body).
@@ -45,7 +46,7 @@ def product(a: Floats, b: Floats) -> Floats:
     u, v = a[..., 1:], b[..., 1:]
     scalar = a[..., :1] * b[..., :1] - (u * v).sum(axis=-1, keepdims=True)
     vector = a[..., :1] * v + b[..., :1] * u + np.cross(u, v)
-    return np.concatenate([scalar, vector], axis=-1)
+    return np.asarray(np.concatenate([scalar, vector], axis=-1))
 
 
 def conjugate(a: Floats) -> Floats:
@@ -85,14 +86,17 @@ def turn_freely(inertia: Matrix, q: Matrix, v: Matrix, t: float) -> None:
         # a body that does not turn keeps its orientation to the last bit
         if dot(spin, spin) == 0.0:
             continue
-        own = point(inertia, k)
-        middle = spin
+        own, size = point(inertia, k), norm(spin)
+        middle, s = spin, t
+        # a rotation by more than a radian in a step is far from resolved
+        if t * size < 1.0:
+            s = 2.0 * math.tan(0.5 * t * size) / size
         if not (own[0] == own[1] and own[1] == own[2]):
-            middle = _midpoint(own, spin, t)
+            middle = _midpoint(own, spin, s)
             for i in range(3):
                 v[k, 3 + i] = 2.0 * middle[i] - spin[i]
-        # the Cayley transform has the quaternion (1, t w / 2) over its length
-        half = moved((0.0, 0.0, 0.0), 0.5 * t, middle)
+        # the Cayley transform has the quaternion (1, s w / 2) over its length
+        half = moved((0.0, 0.0, 0.0), 0.5 * s, middle)
         scalar, vector = q[k, 3], (q[k, 4], q[k, 5], q[k, 6])
         turned = moved(moved(vector, scalar, half), 1.0, cross(vector, half))
         scalar -= dot(vector, half)
@@ -103,9 +107,9 @@ def turn_freely(inertia: Matrix, q: Matrix, v: Matrix, t: float) -> None:
 
 
 @kernel
-def _midpoint(inertia: Point, spin: Point, t: float) -> Point:
-    """Return the root w of I w - I W0 + t / 2 w x I w = 0, by Newton's method."""
-    half, w = 0.5 * t, spin
+def _midpoint(inertia: Point, spin: Point, s: float) -> Point:
+    """Return the root w of I w - I W0 + s / 2 w x I w = 0, by Newton's method."""
+    half, w = 0.5 * s, spin
     a, b, c = inertia
     last = math.inf
     for _ in range(_MOST):
