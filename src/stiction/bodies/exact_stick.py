@@ -29,7 +29,8 @@ Bools = npt.NDArray[np.bool_]
 # The four numbers below were chosen, between rounding and the tolerance of contact problems.
 # normal impulses below this fraction of the largest impulse are rounding, and close no contact
 CLOSED = 1e-12
-# a contact whose friction is nearer to its bound than this fraction of it may slip
+# a contact whose friction is nearer to its bound than this fraction of it may slip; one that moves
+# faster than this fraction of the largest velocity of its group neither sticks nor is closed
 _INSIDE = 1e-9
 # slip at the friction bound slower than this fraction of the velocity without impulses is rounding.
 # Where forces are not unique, a contact that sticks may have any tangential force up to the bound
@@ -48,9 +49,12 @@ def sticking(r: Floats, free: Floats, after: Floats, mu: float) -> tuple[Bools, 
     ----------
     r, free, after : (n, 2) or (n, 3) impulses, and velocities without them and with them
     """
-    closed = r[:, 0] > CLOSED * r[:, 0].max(initial=0.0)
-    inside = np.linalg.norm(r[:, 1:], axis=1) < (1.0 - _INSIDE) * mu * r[:, 0]
+    # impulses of surfaces that graze are rounding, and so is their direction
+    moving = _INSIDE * np.abs(free).max(initial=0.0)
+    closed = (r[:, 0] > CLOSED * r[:, 0].max(initial=0.0)) & (np.abs(after[:, 0]) <= moving)
     slip = np.linalg.norm(after[:, 1:], axis=1)
+    inside = slip <= moving
+    inside &= np.linalg.norm(r[:, 1:], axis=1) < (1.0 - _INSIDE) * mu * r[:, 0]
     still = slip <= _SLIP * np.linalg.norm(free, axis=1)
     return closed, closed & (inside | still)
 

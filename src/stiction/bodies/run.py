@@ -274,7 +274,7 @@ class Stepper:
     def _begin(self) -> None:
         """Find the contacts that are closed at the start; a body may turn about them."""
         pose = self.m.pose(0.0, self.q)
-        contacts = self.m.contacts(pose, self.touch)
+        contacts: Table[Any] = self.m.contacts(pose, self.touch)
         u = self.m.contact_velocities(contacts, self.m.velocity(self.v))
         u[np.abs(u) <= _NO_BOUNCE * np.abs(u).max(initial=0.0)] = 0.0
         closed, slip = u[:, 0] == 0.0, np.sign(u[:, 1]).astype(np.int64)

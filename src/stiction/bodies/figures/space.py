@@ -30,7 +30,7 @@ def _projected(points: Floats) -> Floats:
     cos, sin = np.cos(_AZIMUTH), np.sin(_AZIMUTH)
     right = np.array([-sin, cos, 0.0])
     up = np.array([-np.sin(_ELEVATION) * cos, -np.sin(_ELEVATION) * sin, np.cos(_ELEVATION)])
-    return points @ np.stack([right, up], axis=1)
+    return np.asarray(points @ np.stack([right, up], axis=1))
 
 
 def outlines_in_space(

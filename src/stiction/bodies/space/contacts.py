@@ -198,9 +198,9 @@ def local_problem(
     # W = J M^-1 J^T, with the root of M^-1 on both sides
     rows = contacts["rows"] * np.sqrt(inverse)[np.stack([first, second], axis=1), None]
     _fill_blocks(rows, first, second, n_body, start, column, blocks)
-    largest = np.linalg.eigvalsh(blocks[diagonal])[:, -1]
+    rho = np.asarray(1.0 / np.linalg.eigvalsh(blocks[diagonal])[:, -1], dtype=np.float64)
     return Local(
-        blocks, start, column, diagonal, q, np.full(n, mu), np.zeros(n), 2, 1.0 / largest
+        blocks, start, column, diagonal, q, np.full(n, mu), np.zeros(n), 2, rho
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
 
 if TYPE_CHECKING:
-    from stiction.bodies.space.model import SpatialBodies
+    from stiction.bodies.space.model import SpatialBodies, SpatialBody, SpatialSupport
 
 __all__ = ["SpatialMechanics"]
 
@@ -56,7 +56,7 @@ class SpatialMechanics:
         axes = np.array([turn for _, turn in found] + [np.eye(3)] * len(system.supports))
         # identities stay exact
         self._own = np.array([quaternion(turn) for turn in axes[: self.n]])
-        parts = [*system.bodies, *system.supports]
+        parts: list[SpatialBody | SpatialSupport] = [*system.bodies, *system.supports]
         shapes = [part.shape for part in parts]
         self.surfaces: SpatialSurfaces = surfaces_of(shapes, axes, self.n)
         mass = np.array([body.mass for body in system.bodies])[:, None]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.core.run import Variable
 
 if TYPE_CHECKING:
-    from stiction.bodies.space.model import SpatialBodies
+    from stiction.bodies.space.model import SpatialBodies, SpatialBody, SpatialSupport
 
 __all__ = ["final_of", "variables_of"]
 
@@ -56,7 +56,8 @@ def final_of(variables: Mapping[str, Variable]) -> dict[str, Floats]:
 
 def _outlines(system: SpatialBodies) -> dict[str, Variable]:
     """Return the shapes for figures: kinds, radii, ends of edges padded by NaN, and supports."""
-    parts, each = [*system.bodies, *system.supports], ("surface",)
+    parts: list[SpatialBody | SpatialSupport] = [*system.bodies, *system.supports]
+    each = ("surface",)
     hulls = [part.shape.hull for part in parts]
     most = max((len(hull.edges) for hull in hulls if hull is not None), default=0)
     lines = np.full((len(parts), max(most, 1), 2, 3), np.nan)

@@ -21,7 +21,7 @@ class SpatialSample(PairSample):
     save: int
     pair: int
     normal: float
-    tangential: Annotated[Vector, 3]
+    tangential: Annotated[Vector, 3]  # type: ignore[assignment]
     heat: float
 
 

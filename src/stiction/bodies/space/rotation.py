@@ -46,12 +46,12 @@ def product(a: Floats, b: Floats) -> Floats:
     u, v = a[..., 1:], b[..., 1:]
     scalar = a[..., :1] * b[..., :1] - (u * v).sum(axis=-1, keepdims=True)
     vector = a[..., :1] * v + b[..., :1] * u + np.cross(u, v)
-    return np.asarray(np.concatenate([scalar, vector], axis=-1))
+    return np.concatenate([scalar, vector], axis=-1)
 
 
 def conjugate(a: Floats) -> Floats:
     """Return quaternions of the inverse rotations."""
-    return a * np.array([1.0, -1.0, -1.0, -1.0])
+    return np.asarray(a * np.array([1.0, -1.0, -1.0, -1.0]))
 
 
 def quaternion(matrix: Floats) -> Floats:

@@ -3,9 +3,23 @@
 import numpy as np
 
 import stiction as st
+from stiction.bodies.exact_stick import sticking
 from stiction.bodies.space.mechanics import SpatialMechanics
 
 B = st.bodies
+
+
+def test_impulses_of_surfaces_that_graze_neither_close_nor_stick():
+    """They are rounding, and may have any direction."""
+    r = np.array([[1e-17, 1e-19, 0.0], [1e-17, 0.0, 0.0], [1.0, 0.1, 0.1], [1.0, 0.4, 0.3]])
+    after = np.array([[6e-17, -1.1, 0.3], [0.1, 0.0, 0.0], [0.0, 0.0, 1e-16], [0.0, 0.0, 1e-16]])
+    for k, (closed, stick) in enumerate(((True, False), (False, False), (True, True))):
+        found = sticking(r[k : k + 1], np.ones((1, 3)), after[k : k + 1], 0.5)
+        assert (found[0].tolist(), found[1].tolist()) == ([closed], [stick])
+    # at the bound of friction, a contact sticks if it does not slip
+    assert sticking(r[3:], np.ones((1, 3)), after[3:], 0.5)[1].tolist() == [True]
+    assert sticking(r[3:], np.ones((1, 3)), 1e3 * after[3:], 0.5)[1].tolist() == [True]
+    assert sticking(r[3:], np.ones((1, 3)), 1e5 * after[3:], 0.5)[1].tolist() == [False]
 
 
 def touching(bodies, supports):

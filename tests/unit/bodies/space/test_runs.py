@@ -226,3 +226,45 @@ def test_momentum_of_free_bodies_is_conserved():
     np.testing.assert_allclose((mass * v).sum(axis=1), [(mass * v[0]).sum(axis=0)] * 31, atol=1e-12)
     assert (np.diff(run.energy.kinetic) < 1e-12).all()
     assert run.energy.imbalance_rel < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_scenes_close_their_ledgers(seed):
+    """Bodies of all shapes fall into a bin: energy is lost in each step, and is accounted for."""
+    rng = np.random.default_rng(seed)
+    shapes = [
+        B.Sphere(0.12),
+        B.Cuboid(0.3, 0.2, 0.25),
+        B.ConvexHull([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0.1, 0.1, 0.3]]),
+    ]
+    bodies = [
+        B.SpatialBody(
+            shapes[k % 3], mass=float(rng.uniform(0.5, 2.0)), orientation=rng.normal(size=4),
+            position=[0.4 * (k % 2), 0.4 * (k // 2 % 2), 0.25 + 0.4 * (k // 4)],
+            velocity=0.5 * rng.normal(size=3) - [0.0, 0.0, 0.5], spin=2.0 * rng.normal(size=3),
+        )
+        for k in range(6)
+    ]  # fmt: skip
+    walls = [
+        B.SpatialSupport(B.HalfSpace(n), position=x, velocity=v)
+        for n, x, v in (
+            ([0, 0, 1], [0, 0, 0], [0.2, 0.1, 0.0]), ([1, 0, 0], [-0.3, 0, 0], [0.1, 0, 0]),
+            ([-1, 0, 0], [0.7, 0, 0], [0, 0, 0]), ([0, 1, 0], [0, -0.3, 0], [0, 0, 0]),
+            ([0, -1, 0], [0, 0.7, 0], [0, 0, 0]),
+        )
+    ]  # fmt: skip
+    system = B.SpatialBodies(bodies, walls, law=st.Coulomb(0.4), restitution=0.3 * (seed % 2))
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.2), save=101)
+    assert run.audit.ok, run.audit
+    assert run.quantities["impacts"].value > 2
+    assert run.energy.imbalance_rel < 1e-12
+    loss = run.energy.impact_loss
+    # reason: gaps that close, and contacts that pivot, do work of the order of the scheme
+    assert (np.diff(loss) >= -1e-5 * loss[-1]).all()
+    assert np.diff(run.energy.kinetic - run.energy.external_work).max() < 1e-5 * loss[-1]
+    normal, friction = (run.variables[f"{name}_force"].values for name in ("normal", "friction"))
+    assert (normal >= 0.0).all()
+    # a pair of faces has several contacts, whose friction adds up to at most that of one
+    size = np.linalg.norm(friction, axis=-1)
+    assert (size <= 0.4 * normal * (1.0 + 1e-9) + 1e-9).all()
+    assert size.max() > 1.0
