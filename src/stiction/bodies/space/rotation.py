@@ -138,4 +138,4 @@ def _midpoint(inertia: Point, spin: Point, s: float) -> Point:
         w, last = minus(w, step), size
         if size == 0.0:
             break
-    return moved(w, 0.0, w)
+    return w
