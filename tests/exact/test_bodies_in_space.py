@@ -117,3 +117,23 @@ def test_a_sphere_rolls_off_a_sphere():
     assert np.arctan2(x, z) == pytest.approx(np.arccos(10.0 / 17.0 * np.cos(start)), abs=2e-2)
     assert run.energy.impact_loss[-1] == 0.0
     assert run.energy.imbalance_rel < 1e-12
+
+
+def test_a_block_of_spheres_rests():
+    """216 spheres in a corner: after their first step, whose forces are not unique, none moves."""
+    radius, n = 0.1, 6
+    grid = np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    bodies = [B.SpatialBody(B.Sphere(radius), position=p) for p in (2.0 * grid + 1.0) * radius]
+    walls = [
+        B.SpatialSupport(B.HalfSpace(sign * row), position=(1.0 - sign) * radius * n * row)
+        for row in np.eye(3)
+        for sign in (1.0, -1.0)
+    ]
+    system = B.SpatialBodies(bodies, walls[:-1], gravity=[1.0, 0.5, -G])
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 100.0), save=3)
+    assert run.audit.ok
+    assert run.stats["contacts"] == 3 * n * n * (n - 1) + 5 * n * n
+    place = run.variables["position"].values
+    np.testing.assert_allclose(place[1], place[0], atol=1e-15)
+    np.testing.assert_array_equal(place[2], place[1])
+    assert not run.variables["velocity"].values[1:].any()
