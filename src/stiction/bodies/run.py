@@ -354,7 +354,8 @@ class Stepper:
         found, work = solve_local(local, start, self.m.tolerance * scale)
         if local.n_tangent == 2 and local.blocks.size <= _FEW_ENTRIES:
             # sweeps end at the tolerance; what slips or turns would add their error up over steps
-            found, _ = newton(local, found.r, 0.0, _POLISHING)
+            found, polished = newton(local, found.r, 0.0, _POLISHING)
+            self.counts[LINEAR_SYSTEMS] += polished
         self.counts[[SWEEPS, LINEAR_SYSTEMS]] += work.sweeps, work.linear_systems
         after = found.u.copy()
         after[:, 0] -= bounce
