@@ -16,7 +16,7 @@ TITLES = {
     "switching": "Filippov flows",
     "rods": "strings and rods in rolling contact",
     "solids": "adhesive and frictional contact of solids",
-    "bodies": "rigid bodies in the plane",
+    "bodies": "rigid bodies in the plane and in space",
     "faults": "sliders and faults under rate-and-state friction",
     "laws": "friction, tyre and adhesion laws",
     "studies": "many runs",

@@ -57,6 +57,7 @@ CHANGED = {
     "RodOnFixedRod": "offset",
     "RodOnPlane": "rod.section.young",
     "RollingStrings": "F",
+    "SpatialBodies": "law.mu",
     "SpringSlider": "spring",
     "StaticJumpOscillator": "mu_static",
     "StrikeSlipFault": "normal_stress",

@@ -71,6 +71,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StrikeSlipFault": "stiction.faults.presets",
             "InjectedFault": "stiction.faults.presets",
             "RigidBodies": "stiction.bodies.model",
+            "SpatialBodies": "stiction.bodies.space.model",
         },
         {
             "PiecewiseSmooth": (
@@ -345,8 +346,21 @@ CATALOGUE: Mapping[str, Kind] = {
         "a pair of bodies with its own friction", {"ContactPair": "stiction.bodies.model"}
     ),
     "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
+    "SpatialBody": Kind("a rigid body in space", {"SpatialBody": "stiction.bodies.space.model"}),
     "Spring": Kind("a spring between bodies", {"Spring": "stiction.bodies.model"}),
     "Support": Kind("a surface of given motion", {"Support": "stiction.bodies.model"}),
+    "SpatialSupport": Kind(
+        "a surface of given motion in space", {"SpatialSupport": "stiction.bodies.space.model"}
+    ),
+    "SpatialShape": Kind(
+        "a shape of a rigid body in space",
+        {
+            "ConvexHull": "stiction.bodies.space.shapes",
+            "Cuboid": "stiction.bodies.space.shapes",
+            "HalfSpace": "stiction.bodies.space.shapes",
+            "Sphere": "stiction.bodies.space.shapes",
+        },
+    ),
     "RigidShape": Kind(
         "a shape of a rigid body",
         {

@@ -1,4 +1,4 @@
-"""Rigid bodies in the plane with impacts and Coulomb friction."""
+"""Rigid bodies in the plane and in space with impacts and Coulomb friction."""
 
 from __future__ import annotations
 

@@ -14,3 +14,10 @@ from stiction.bodies.shapes import Box as Box
 from stiction.bodies.shapes import Disc as Disc
 from stiction.bodies.shapes import HalfPlane as HalfPlane
 from stiction.bodies.shapes import Polygon as Polygon
+from stiction.bodies.space.model import SpatialBodies as SpatialBodies
+from stiction.bodies.space.model import SpatialBody as SpatialBody
+from stiction.bodies.space.model import SpatialSupport as SpatialSupport
+from stiction.bodies.space.shapes import ConvexHull as ConvexHull
+from stiction.bodies.space.shapes import Cuboid as Cuboid
+from stiction.bodies.space.shapes import HalfSpace as HalfSpace
+from stiction.bodies.space.shapes import Sphere as Sphere

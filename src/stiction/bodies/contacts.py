@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,14 @@ from stiction.bodies.contact_kernels import (
     turned_corners,
 )
 from stiction.bodies.impulse_kernels import contact_matrix
+from stiction.errors import ModelError
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
 
 if TYPE_CHECKING:
     from stiction.bodies.model import RigidBodies, RigidBody, Support
 
-__all__ = ["Overlap", "Surfaces", "deepest", "local_problem", "name_of", "surfaces_of"]
+__all__ = ["Surfaces", "local_problem", "name_of", "refuse_overlap", "surfaces_of"]
 
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
@@ -85,36 +86,25 @@ def surfaces_of(system: RigidBodies) -> Surfaces:
     return Surfaces(table, np.concatenate([np.empty((0, 2)), *corners]), len(system.bodies))
 
 
-class Overlap(NamedTuple):
-    """The contact of the smallest gap.
-
-    Attributes
-    ----------
-    first, second : names such as "body 1" and "support 2"
-    gap : [m]
-    normal : (2,) from second to first
-    """
-
-    first: str
-    second: str
-    gap: float
-    normal: Floats
-
-
-def deepest(system: RigidBodies) -> Overlap | None:
-    """Return the contact of the smallest gap at the start; None where nothing touches."""
-    surfaces = surfaces_of(system)
-    found = surfaces.contacts(system.places(), 0.0)
-    if not len(found):
-        return None
+def refuse_overlap(where: str, found: Table[Any], n_body: int, most: float) -> None:
+    """Raise an error if a contact at the start is deeper than `most` [m]."""
+    if not len(found) or -found["gap"].min() <= most:
+        return
     worst = found[int(np.argmin(found["gap"]))]
-    first, second = (name_of(system, int(k)) for k in (worst.first, worst.second))
-    return Overlap(first, second, float(worst.gap), np.array(worst.normal))
+    first, second = (name_of(n_body, int(k)) for k in (worst.first, worst.second))
+    depth, normal = -float(worst.gap), ", ".join(f"{x:.6g}" for x in worst.normal)
+    raise ModelError(
+        where,
+        f"{first} and {second} that overlap by {depth:.3g} m at the start",
+        "bodies that touch at most",
+        "contact forces act between surfaces.",
+        f"move {first} by {depth:.3g} m along [{normal}].",
+    )
 
 
-def name_of(system: RigidBodies, k: int) -> str:
+def name_of(n_body: int, k: int) -> str:
     """Return the name of a body or support by its number from 0."""
-    return f"body {k + 1}" if k < system.n else f"support {k + 1 - system.n}"
+    return f"body {k + 1}" if k < n_body else f"support {k + 1 - n_body}"
 
 
 def local_problem(

@@ -89,7 +89,7 @@ def rests(system: RigidBodies) -> Rest:
     contacts, rows, loads, scale = _balance(system)
     found = _programme(system, contacts, rows, -loads[:, None] / scale)
     pairs = tuple(
-        f"{name_of(system, int(c.first))} on {name_of(system, int(c.second))}" for c in contacts
+        f"{name_of(system.n, int(c.first))} on {name_of(system.n, int(c.second))}" for c in contacts
     )
     if found is None:
         return Rest(False, "no", "no admissible forces balance the loads", pairs, None)

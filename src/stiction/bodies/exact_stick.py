@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stiction.bodies.contact_kernels import Contact
     from stiction.numerics.arrays import Table
 
-__all__ = ["sticking", "stop_resting"]
+__all__ = ["label_groups", "sticking", "stop_resting", "support_labels"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -29,7 +29,8 @@ Bools = npt.NDArray[np.bool_]
 # The four numbers below were chosen, between rounding and the tolerance of contact problems.
 # normal impulses below this fraction of the largest impulse are rounding, and close no contact
 CLOSED = 1e-12
-# a contact whose friction is nearer to its bound than this fraction of it may slip
+# a contact whose friction is nearer to its bound than this fraction of it may slip; one that moves
+# faster than this fraction of the largest velocity of its group neither sticks nor is closed
 _INSIDE = 1e-9
 # slip at the friction bound slower than this fraction of the velocity without impulses is rounding.
 # Where forces are not unique, a contact that sticks may have any tangential force up to the bound
@@ -46,12 +47,16 @@ def sticking(r: Floats, free: Floats, after: Floats, mu: Floats) -> tuple[Bools,
 
     Parameters
     ----------
-    r, free, after : (n, 2) impulses, and velocities without them and with them
+    r, free, after : (n, 2) or (n, 3) impulses, and velocities without them and with them
     mu : (n,) coefficients of friction
     """
-    closed = r[:, 0] > CLOSED * r[:, 0].max(initial=0.0)
-    inside = np.abs(r[:, 1]) < (1.0 - _INSIDE) * mu * r[:, 0]
-    still = np.abs(after[:, 1]) <= _SLIP * np.hypot(free[:, 0], free[:, 1])
+    # impulses of surfaces that graze are rounding, and so is their direction
+    moving = _INSIDE * np.abs(free).max(initial=0.0)
+    closed = (r[:, 0] > CLOSED * r[:, 0].max(initial=0.0)) & (np.abs(after[:, 0]) <= moving)
+    slip = np.linalg.norm(after[:, 1:], axis=1)
+    inside = slip <= moving
+    inside &= np.linalg.norm(r[:, 1:], axis=1) < (1.0 - _INSIDE) * mu * r[:, 0]
+    still = slip <= _SLIP * np.linalg.norm(free, axis=1)
     return closed, closed & (inside | still)
 
 
@@ -72,20 +77,25 @@ def stop_resting(
     if not len(rows):
         return 0
     first, second = (np.ascontiguousarray(contacts[name]) for name in ("first", "second"))
-    label = np.arange(len(v)) - n_body + 1
-    label[:n_body] = 0
-    # supports of the same velocity move as one
-    for k in range(n_body, len(v)):
-        same = np.flatnonzero((v[n_body:k] == v[k]).all(axis=1))
-        if same.size:
-            label[k] = label[n_body + same[0]]
+    label = support_labels(v, n_body)
     spread_labels(rows, sizes, first, second, label)
-    _label_groups(rows, sizes, first, second, label, n_body)
+    label_groups(rows, sizes, first, second, label, n_body)
     fixed = np.flatnonzero(label[:n_body])
     for body in fixed:
         v[body] = v[n_body + label[body] - 1]
     project_moving(rows, sizes, first, second, label, reach, v, n_body)
     return len(fixed)
+
+
+def support_labels(v: Floats, n_body: int) -> npt.NDArray[np.int64]:
+    """Return (m,) labels: 0 of bodies; of supports from 1, those of the same velocity as one."""
+    label = np.arange(len(v)) - n_body + 1
+    label[:n_body] = 0
+    for k in range(n_body, len(v)):
+        same = np.flatnonzero((v[n_body:k] == v[k]).all(axis=1))
+        if same.size:
+            label[k] = label[n_body + same[0]]
+    return label
 
 
 def _rows(
@@ -220,7 +230,7 @@ def _is_regular(g: Matrix) -> bool:
     return bool(determinant > _FIXED * mean * mean * mean)
 
 
-def _label_groups(
+def label_groups(
     rows: Floats,
     sizes: npt.NDArray[np.int64],
     first: npt.NDArray[np.int64],
@@ -228,7 +238,12 @@ def _label_groups(
     label: npt.NDArray[np.int64],
     n_body: int,
 ) -> None:
-    """Give groups of bodies that are fixed only together the label of their neighbours."""
+    """Give groups of bodies that are fixed only together the label of their neighbours.
+
+    Parameters
+    ----------
+    rows : (n, 2, k, size) rows of J for first and second body; of a body size velocities
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -249,11 +264,13 @@ def _label_groups(
         if len(around) != 1:
             continue
         place = {int(body): k for k, body in enumerate(bodies)}
-        matrix = np.zeros((2 * len(mine), 3 * len(bodies)))
+        most, size = rows.shape[2:]
+        matrix = np.zeros((most * len(mine), size * len(bodies)))
         for row, c in enumerate(mine):
             for side, body in enumerate((first[c], second[c])):
                 if (k := place.get(int(body))) is not None:
                     held = sizes[c]
-                    matrix[2 * row : 2 * row + held, 3 * k : 3 * k + 3] = rows[c, side, :held]
+                    at = slice(most * row, most * row + held)
+                    matrix[at, size * k : size * (k + 1)] = rows[c, side, :held]
         if np.linalg.matrix_rank(matrix, tol=1e-6) == matrix.shape[1]:
             label[bodies] = around[0]

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.contacts import Surfaces, surfaces_of
+from stiction.bodies import exact_stick, impulse_kernels
+from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.springs import Springs
+from stiction.numerics.arrays import Table
+from stiction.numerics.friction_problem.blocks import Local
 
 __all__ = ["Mechanics"]
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 class Mechanics:
-    """Masses, loads, surfaces and supports of a system; times count from the start."""
+    """Masses, loads, surfaces and supports of a system; times count from the start.
+
+    Attributes
+    ----------
+    components : of the velocity of a contact, and of that of a centre of mass
+    tolerance : of contact problems, relative; Newton's method ends far below it
+    """
+
+    components: ClassVar[int] = 2
+    tolerance: ClassVar[float] = 1e-12
 
     def __init__(self, system: RigidBodies) -> None:
-        self.n, self.size = system.n, system.size
+        self.n, self.size, self._start = system.n, system.size, system.start()
         self.surfaces: Surfaces = surfaces_of(system)
         self._mu, self._e = system.contact_numbers()
         self.poisson = system.impact_law == "poisson"
@@ -99,3 +113,61 @@ class Mechanics:
         largest = max(float(np.abs(q[:, :2]).max()), float(self.reach[: self.n].max()))
         largest = max(largest, float(np.abs(self.support_pose[:, :2]).max(initial=0.0)))
         return 64.0 * float(np.finfo(float).eps) * largest
+
+    # ---- what a time step needs; `space.mechanics` has the same methods
+
+    def start(self) -> tuple[Floats, Floats]:
+        """Return (n, 3) places and velocities at the start."""
+        return self._start
+
+    def halfway(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats]:
+        """Return places and velocities of free bodies after half a step."""
+        return q + 0.5 * h * v, v
+
+    def end(
+        self, q: Floats, halfway: Floats, mean: Floats, after: Floats, h: float
+    ) -> tuple[Floats, Floats]:
+        """Return places and velocities at the end of a step; its mean velocities are `mean`."""
+        return q + h * mean, after
+
+    def given_loads(self, halfway: Floats) -> Floats:
+        """Return (n, 3) constant loads [N], [N m]."""
+        return self.force
+
+    def spins(self, v: Floats) -> Floats:
+        """Return (n,) magnitudes of angular velocities [rad/s]."""
+        return np.abs(v[:, 2])
+
+    def no_contacts(self) -> Table[Contact]:
+        """Return an empty array of contacts."""
+        return Contact.table(0)
+
+    def contacts(self, pose: Floats, within: float) -> Table[Contact]:
+        """Return the contacts whose gap is at most `within` [m]."""
+        return self.surfaces.contacts(pose, within)
+
+    def contact_velocities(self, contacts: Table[Contact], v: Floats) -> Floats:
+        """Return (c, 2) velocities of contacts; v (m, 3) of bodies, then of supports."""
+        u = np.empty((len(contacts), 2))
+        impulse_kernels.contact_velocities(contacts, v, u)
+        return u
+
+    def problem(self, contacts: Table[Contact], q: Floats) -> Local:
+        """Return the frictional contact problem with velocities `q` before contact forces."""
+        return local_problem(contacts, self.inverse, self.n, q, self.mu(contacts))
+
+    def add_impulses(self, contacts: Table[Contact], r: Floats, v: Floats) -> None:
+        """Add the velocities that impulses (c, 2) give to v (m, 3), in place."""
+        impulse_kernels.add_impulses(contacts, r, self.inverse, v)
+
+    def stop_resting(
+        self, contacts: Table[Contact], closed: Bools, stick: Bools, v: Floats
+    ) -> None:
+        """Give bodies that are fixed to a support its velocity, in place."""
+        exact_stick.stop_resting(contacts, closed, stick, self.reach, v, self.n)
+
+    def in_axes(self, contacts: Table[Contact], r: Floats) -> Floats:
+        """Return (c, 2) impulses or forces in the axes of x and y."""
+        normal = np.asarray(contacts["normal"])
+        tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
+        return np.asarray(r[:, :1] * normal + r[:, 1:] * tangent)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from stiction.bodies.model import RigidBodies
+from stiction.bodies.space.model import SpatialBodies
 from stiction.core.fields import Limit, Part, Positive
 from stiction.core.method import Method, Policy
 from stiction.errors import ModelError
@@ -53,16 +54,20 @@ class TimeStepper(Method):
     -9.81
     """
 
-    solves: ClassVar[tuple[type, ...]] = (RigidBodies,)
+    solves: ClassVar[tuple[type, ...]] = (RigidBodies, SpatialBodies)
 
     step: Annotated[float, _STEP] = 1e-3
     max_steps: Annotated[int, Limit()] = 100_000_000
     max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 1_000_000
 
-    def solve(self, system: RigidBodies, request: Request) -> Run:
+    def solve(self, system: RigidBodies | SpatialBodies, request: Request) -> Run:
         """Return the run of `system`."""
         from stiction.bodies.run import solve_steps
 
+        if isinstance(system, SpatialBodies):
+            from stiction.bodies.space.run import solve_in_space
+
+            return solve_in_space(system, self, request)
         return solve_steps(system, self, request)
 
 

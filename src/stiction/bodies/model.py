@@ -217,13 +217,8 @@ class RigidBodies(Declared):
         super().__post_init__()
         laws = {"law": self.law} | {f"pairs[{k}].law": p.law for k, p in enumerate(self.pairs)}
         for name, law in laws.items():
-            if law is not None and np.ndim(law.mu):
-                got, needs = "one mu per contact", "one mu for all contacts"
-                why, try_ = (
-                    "contacts come and go, and have no numbers of their own.",
-                    "give Coulomb(0.5), and `pairs` with other laws.",
-                )
-                raise ModelError(f"RigidBodies.{name}", got, needs, why, try_)
+            if law is not None:
+                refuse_several(f"RigidBodies.{name}", law)
         self._check_pairs()
         self._check_springs()
         self._check_overlap()
@@ -298,8 +293,8 @@ class RigidBodies(Declared):
 
     def _check_springs(self) -> None:
         for k, spring in enumerate(self.springs):
-            name = f"RigidBodies.springs[{k}]"
-            self._check_parts(name, spring.first, spring.second, "a spring between other parts moves nothing.")
+            name, why = f"RigidBodies.springs[{k}]", "a spring between other parts moves nothing."
+            self._check_parts(name, spring.first, spring.second, why)
         if not self.springs:
             return
         springs = Springs(self)
@@ -312,15 +307,15 @@ class RigidBodies(Declared):
                 raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
     def _check_overlap(self) -> None:
-        from stiction.bodies.contacts import deepest
+        from stiction.bodies.contacts import refuse_overlap, surfaces_of
 
-        found = deepest(self)
-        if found is not None and found.gap < -ROUNDED * self.size:
-            raise ModelError(
-                "RigidBodies.bodies",
-                f"{found.first} and {found.second} that overlap by {-found.gap:.3g} m at the start",
-                "bodies that touch at most",
-                "contact forces act between surfaces.",
-                f"move {found.first} by {-found.gap:.3g} m along "
-                f"[{found.normal[0]:.6g}, {found.normal[1]:.6g}].",
-            )
+        found = surfaces_of(self).contacts(self.places(), 0.0)
+        refuse_overlap("RigidBodies.bodies", found, self.n, ROUNDED * self.size)
+
+
+def refuse_several(where: str, law: Coulomb) -> None:
+    """Raise an error if a law has one mu per contact."""
+    if np.ndim(law.mu):
+        got, needs = "one mu per contact", "one mu for all contacts"
+        why = "contacts come and go, and have no numbers of their own."
+        raise ModelError(where, got, needs, why, "give Coulomb(0.5).")

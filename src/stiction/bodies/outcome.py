@@ -23,13 +23,18 @@ from stiction.errors import Status
 
 if TYPE_CHECKING:
     from stiction.bodies.methods import EventDriven, TimeStepper
+    from stiction.bodies.space.contacts import SpatialSurfaces
+    from stiction.bodies.space.model import SpatialBodies
 
 __all__ = [
     "LEDGER",
     "RESIDUAL",
+    "UNSEEN",
     "History",
+    "assembled",
     "build_run",
     "losses_of",
+    "of_steps",
     "run_of",
 ]
 
@@ -38,7 +43,7 @@ Floats = npt.NDArray[np.float64]
 # limits of the audit: relative energy imbalance, and residual of the contact problems. Chosen; the
 # tolerance of the contact problems is 1e-12
 LEDGER, RESIDUAL = 1e-10, 1e-10
-_UNSEEN = "whether the velocities after each step are unique is not decided"
+UNSEEN = "whether the velocities after each step are unique is not decided"
 _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
 # at states without an acceleration, with several, and near the boundary of these cases
 _CHOICES = (
@@ -78,7 +83,7 @@ class History:
     """
 
     record: Recorder
-    surfaces: Surfaces
+    surfaces: Surfaces | SpatialSurfaces
     worst: Floats
     counts: npt.NDArray[np.int64]
     steps: int
@@ -89,25 +94,28 @@ class History:
 
 
 def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
-    """Return the run with the results of the steps."""
-    return run_of(
-        system,
-        method,
-        h.record,
-        h.surfaces,
-        status=h.status,
-        reason=h.reason,
-        checks=lambda energy: _checks(h, energy),
-        losses=losses_of(system, h.record, _CHOICES),
-        unseen=_UNSEEN + (_UNSEEN_GROUPS if h.counts[UNDECIDED] else ""),
-        stats={
+    """Return the run in the plane with the results of the steps."""
+    assert isinstance(h.surfaces, Surfaces)
+    unseen = UNSEEN + (_UNSEEN_GROUPS if h.counts[UNDECIDED] else "")
+    return run_of(system, method, h.record, h.surfaces, **of_steps(system, h, unseen))
+
+
+def of_steps(system: RigidBodies | SpatialBodies, h: History, unseen: str) -> dict[str, Any]:
+    """Return status, audit, losses and counts of time steps, as `assembled` takes them."""
+    return {
+        "status": h.status,
+        "reason": h.reason,
+        "checks": lambda energy: _checks(h, energy),
+        "losses": losses_of(system, h.record, _CHOICES),
+        "unseen": unseen,
+        "stats": {
             "steps": h.steps,
             "contacts": int(h.counts[MOST_CONTACTS]),
             "sweeps": int(h.counts[SWEEPS]),
             "linear_systems": int(h.counts[LINEAR_SYSTEMS]),
             "restitution_reduced": int(h.counts[REDUCED]),
         },
-    )
+    }
 
 
 def run_of(
@@ -115,57 +123,25 @@ def run_of(
     method: TimeStepper | EventDriven,
     record: Recorder,
     surfaces: Surfaces,
-    *,
-    checks: Callable[[Ledger], tuple[Check, ...]],
-    stats: Mapping[str, int],
     **others: Any,
 ) -> Run:
-    """Return the run of a method with its record.
-
-    Parameters
-    ----------
-    checks : returns the audit of a ledger
-    stats, others : counts of work, and further arguments of `Run.of`
-    """
+    """Return the run of a method with its record; `others` are arguments of `assembled`."""
     count = int(record.saved[0])
     time, q, v = record.save[:count], record.q[:count], record.v[:count]
     each, vector = ("time", "body"), ("time", "body", "component")
-    heat, normal, tangential = _of_pairs(record, count)
-    energy = Ledger(
-        time=time,
-        kinetic=record.energy[:count, 0].copy(),
-        stored=record.energy[:count, 4].copy(),
-        external_work=record.energy[:count, 1].copy(),
-        friction_heat=heat if heat.shape[1] else np.zeros((count, 1)),
-        viscous_heat=record.energy[:count, 5].copy(),
-        impact_loss=record.energy[:count, 2].copy(),
-        algorithmic=record.energy[:count, 3].copy(),
-    )
-    pairs = record.pairs.rows + 1
-    return Run.of(
+    return assembled(
         system,
         method,
-        time=time,
+        record,
         variables={
             "position": Variable(q[..., :2].copy(), vector, "m", "of the centre of mass"),
             "angle": Variable(q[..., 2].copy(), each, "rad", "counterclockwise"),
             "velocity": Variable(v[..., :2].copy(), vector, "m/s", "of the centre of mass"),
             "spin": Variable(v[..., 2].copy(), each, "rad/s", "angular velocity"),
-            "normal_force": Variable(
-                normal, ("time", "contact"), "N", "of each pair, mean of the step"
-            ),
-            "friction_force": Variable(
-                tangential,
-                ("time", "contact"),
-                "N",
-                "on the first body along the normal turned clockwise, mean of the step",
-            ),
-            "pair": Variable(
-                pairs, ("contact", "end"), "1", "numbers of the bodies; supports follow bodies"
-            ),
             **_of_springs(system, time, q, v),
             **_outlines(system, surfaces),
         },
+        friction="on the first body along the normal turned clockwise, mean of the step",
         final={
             "x": q[-1, :, 0].copy(),
             "y": q[-1, :, 1].copy(),
@@ -174,11 +150,65 @@ def run_of(
             "velocity_y": v[-1, :, 1].copy(),
             "spin": v[-1, :, 2].copy(),
         },
-        event_log=_events(record),
+        **others,
+    )
+
+
+def assembled(
+    system: RigidBodies | SpatialBodies,
+    method: TimeStepper | EventDriven,
+    record: Recorder,
+    *,
+    variables: Mapping[str, Variable],
+    friction: str,
+    checks: Callable[[Ledger], tuple[Check, ...]],
+    stats: Mapping[str, int],
+    modes: Sequence[str] = MODES,
+    **others: Any,
+) -> Run:
+    """Return the run with its record, in the plane or in space.
+
+    Parameters
+    ----------
+    variables : places and velocities, and the shapes
+    friction : what the friction of pairs is, in words
+    checks : returns the audit of a ledger
+    modes : names of the modes of pairs
+    stats, others : counts of work, and further arguments of `Run.of`
+    """
+    count = int(record.saved[0])
+    heat, normal, tangential = _of_pairs(record, count)
+    energy = Ledger(
+        time=record.save[:count],
+        kinetic=record.energy[:count, 0].copy(),
+        stored=record.energy[:count, 4].copy(),
+        external_work=record.energy[:count, 1].copy(),
+        friction_heat=heat if heat.shape[1] else np.zeros((count, 1)),
+        viscous_heat=record.energy[:count, 5].copy(),
+        impact_loss=record.energy[:count, 2].copy(),
+        algorithmic=record.energy[:count, 3].copy(),
+    )
+    of_pair = ("time", "contact", "component")[: tangential.ndim]
+    forces = {
+        "normal_force": Variable(normal, of_pair[:2], "N", "of each pair, mean of the step"),
+        "friction_force": Variable(tangential, of_pair, "N", friction),
+        "pair": Variable(
+            record.pairs.rows + 1,
+            ("contact", "end"),
+            "1",
+            "numbers of the bodies; supports follow bodies",
+        ),
+    }
+    return Run.of(
+        system,
+        method,
+        time=record.save[:count],
+        variables={**variables, **forces},
+        event_log=_events(record, modes),
         energy=energy,
         checks=checks(energy),
         loss_units={},
-        quantities=_quantities(record, energy, v),
+        quantities=_quantities(record, energy),
         stats={"events": len(record.events), **stats},
         size=f"{system.n} rigid {'body' if system.n == 1 else 'bodies'}",
         **others,
@@ -186,9 +216,10 @@ def run_of(
 
 
 def _of_pairs(record: Recorder, count: int) -> tuple[Floats, Floats, Floats]:
-    """Return (t, pair) heat, normal and tangential forces at the saved times."""
-    heat, normal, tangential = (np.zeros((count, len(record.pairs))) for _ in range(3))
+    """Return (t, pair) heat and normal forces at the saved times, and tangential ones."""
     rows = record.samples.rows
+    heat, normal = (np.zeros((count, len(record.pairs))) for _ in range(2))
+    tangential = np.zeros((*heat.shape, *rows["tangential"].shape[1:]))
     at = rows["save"], rows["pair"]
     heat[at], normal[at], tangential[at] = rows["heat"], rows["normal"], rows["tangential"]
     return heat, normal, tangential
@@ -236,14 +267,14 @@ def _outlines(system: RigidBodies, surfaces: Surfaces) -> dict[str, Variable]:
     }
 
 
-def _events(record: Recorder) -> EventLog:
+def _events(record: Recorder, modes: Sequence[str]) -> EventLog:
     events = record.events.rows
     pairs = record.pairs.rows[events["pair"]] if len(events) else np.zeros((0, 2), np.int64)
     return EventLog(
         time=events["time"].copy(),
         contact=events["pair"] + 1,
-        before=[MODES[k] for k in events["before"]],
-        after=[MODES[k] for k in events["after"]],
+        before=[modes[k] for k in events["before"]],
+        after=[modes[k] for k in events["after"]],
         kind=[KINDS[k] for k in events["kind"]],
         columns={
             "first": np.asarray(pairs[:, 0] + 1.0),
@@ -254,7 +285,9 @@ def _events(record: Recorder) -> EventLog:
     )
 
 
-def losses_of(system: RigidBodies, record: Recorder, choices: Sequence[str]) -> list[Loss]:
+def losses_of(
+    system: RigidBodies | SpatialBodies, record: Recorder, choices: Sequence[str]
+) -> list[Loss]:
     """Return impacts whose order matters, and accelerations that are none or several, by time.
 
     Parameters
@@ -263,7 +296,7 @@ def losses_of(system: RigidBodies, record: Recorder, choices: Sequence[str]) -> 
     """
 
     def names(pair: float) -> str:
-        return " and ".join(name_of(system, int(k)) for k in record.pairs.rows[int(pair)])
+        return " and ".join(name_of(system.n, int(k)) for k in record.pairs.rows[int(pair)])
 
     losses = []
     for time, first, second in record.simultaneous.rows.tolist():
@@ -326,9 +359,9 @@ def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
     return tuple(line.of_run() for line in lines)
 
 
-def _quantities(record: Recorder, energy: Ledger, v: Floats) -> dict[str, Quantity]:
+def _quantities(record: Recorder, energy: Ledger) -> dict[str, Quantity]:
     impacts = int((record.events.rows["kind"] == IMPACT).sum())
-    resting = int((v[-1] == 0.0).all(axis=1).sum())
+    resting = int((record.v[int(record.saved[0]) - 1] == 0.0).all(axis=1).sum())
     rubbed, loss = float(energy.total_friction_heat[-1]), float(energy.impact_loss[-1])
     return {
         "impacts": Quantity(impacts, "1", "contacts that closed with a velocity of approach"),

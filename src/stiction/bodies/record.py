@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.exact_stick import CLOSED
 from stiction.bodies.model import RigidBodies
 from stiction.core.checkpoint import Log, StateArray
 from stiction.numerics.arrays import Struct, Table
+
+if TYPE_CHECKING:
+    from stiction.bodies.space.model import SpatialBodies
 
 __all__ = [
     "ACCUMULATION",
@@ -104,19 +106,22 @@ class Recorder:
     step : [s]
     """
 
-    def __init__(self, system: RigidBodies, save: Floats, step: float) -> None:
-        n = system.n
+    # the samples of pairs, and the components of their friction
+    sample: ClassVar[type[PairSample]] = PairSample
+    directions: ClassVar[int] = 1
+
+    def __init__(self, system: RigidBodies | SpatialBodies, save: Floats, step: float) -> None:
+        q, v = system.start()
         self.save, self.step = np.asarray(save, dtype=np.float64), step
-        self.q = np.zeros((len(save), n, 3))
-        self.v = np.zeros((len(save), n, 3))
+        self.q, self.v = np.zeros((len(save), *q.shape)), np.zeros((len(save), *v.shape))
         # kinetic, external work, impact loss, numerical dissipation, elastic, viscous heat [J]
         self.energy = np.zeros((len(save), 6))
         self.saved = np.zeros(1, dtype=np.int64)
-        self.before = np.zeros(6 * n + 6)  # state and energies at the begin of the step
-        self.events, self.samples = Log(Event.table(0)), Log(PairSample.table(0))
+        self.before = np.zeros(q.size + v.size + 6)  # state and energies at the begin of the step
+        self.events, self.samples = Log(Event.table(0)), Log(self.sample.table(0))
         self.pairs = Log(np.zeros((0, 2), dtype=np.int64))
         # of each pair: the columns HEAT to _TANGENTIAL, and its mode
-        self.of_pairs = Log(np.zeros((0, 4)))
+        self.of_pairs = Log(np.zeros((0, _TANGENTIAL + self.directions)))
         self.modes = Log(np.zeros(0, dtype=np.int64))
         self.simultaneous = Log(np.zeros((0, 3)))  # time, first pair, second pair
         self.lost = Log(np.zeros((0, 4)))  # time, kind, pair, number of solutions
@@ -132,24 +137,22 @@ class Recorder:
         self._keep(q, v, self.energy[0])
 
     def _keep(self, q: Floats, v: Floats, energy: Floats) -> None:
-        size = q.size
-        self.before[:size], self.before[size : 2 * size] = q.ravel(), v.ravel()
-        self.before[2 * size :] = energy
+        self.before[:] = np.concatenate([q.ravel(), v.ravel(), energy])
 
     def add_step(
         self, k: int, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats
     ) -> None:
         """Save the states at the times within step k, which ends at `time`."""
-        size, shape = q.size, q.shape
+        places, states = q.size, q.size + v.size
         now = np.array([kinetic, *sums])
         at = int(self.saved[0])
         while at < len(self.save) and self.save[at] <= time + 1e-9 * self.step:
             part = min(1.0, max(0.0, 1.0 - (time - self.save[at]) / self.step))
             part = 1.0 if part > 1.0 - 1e-9 else part
             before = self.before
-            self.q[at] = _between(before[:size].reshape(shape), q, part)
-            self.v[at] = _between(before[size : 2 * size].reshape(shape), v, part)
-            self.energy[at] = _between(before[2 * size :], now, part)
+            self.q[at] = _between(before[:places].reshape(q.shape), q, part)
+            self.v[at] = _between(before[places:states].reshape(v.shape), v, part)
+            self.energy[at] = _between(before[states:], now, part)
             self._save_pairs(at, part)
             at += 1
         self.saved[0] = at
@@ -157,10 +160,11 @@ class Recorder:
 
     def _save_pairs(self, at: int, part: float) -> None:
         values = self.of_pairs.rows
-        rows = PairSample.table(len(values))
+        rows = self.sample.table(len(values))
         if len(rows):
             rows["save"], rows["pair"] = at, np.arange(len(rows))
-            rows["normal"], rows["tangential"] = values[:, _NORMAL], values[:, _TANGENTIAL]
+            rows["normal"] = values[:, _NORMAL]
+            rows["tangential"] = values[:, _TANGENTIAL:].reshape(rows["tangential"].shape)
             rows["heat"] = _between(values[:, _HEAT_BEFORE], values[:, HEAT], part)
             self.samples.add(rows)
 
@@ -174,7 +178,7 @@ class Recorder:
             self._change(time, np.zeros_like(modes), np.zeros(len(modes)))
 
     def contacts(
-        self, time: float, contacts: Table[Contact], force: Floats, before: Floats, after: Floats,
+        self, time: float, contacts: Table[Any], force: Floats, before: Floats, after: Floats,
         together: Bools, still: Bools, impacting: Bools, h: float,
     ) -> tuple[float, float]:  # fmt: skip
         """Record the contacts of a step; return what impacts and the scheme dissipate [J].
@@ -186,8 +190,8 @@ class Recorder:
 
         Parameters
         ----------
-        force : (n, 2) mean forces of the step [N]
-        before, after : (n, 2) velocities
+        force : (n, 2) or (n, 3) mean forces of the step [N]
+        before, after : as `force`, velocities
         together, still : (n,) whether the surfaces neither approach nor part after the step, or
             close a gap of the scheme's size, and whether they do not slip. A contact without a
             force may be one of several whose forces are not unique
@@ -200,7 +204,7 @@ class Recorder:
         loss = -(force * mean)
         impacting = closed & impacting
         hit = impacting & (before[:, 0] < 0.0)
-        heat = np.where(impacting, 0.0, loss[:, 1])
+        heat = np.where(impacting, 0.0, loss[:, 1:].sum(axis=1))
         number = self._pairs_of(contacts, closed | together)
         values, count = self.of_pairs.rows, len(self.pairs)
         values[:, _HEAT_BEFORE], values[:, _NORMAL:] = values[:, HEAT], 0.0
@@ -209,13 +213,17 @@ class Recorder:
         # no force acts where no contact of a pair was ever closed
         np.add.at(values[:, HEAT], at, heat[used])
         np.add.at(values[:, _NORMAL], at, force[used, 0])
-        np.add.at(values[:, _TANGENTIAL], at, force[used, 1])
+        np.add.at(values[:, _TANGENTIAL:], at, self.friction(contacts, force)[used])
         modes = _modes(count, number, closed | together, still, after)
         approach = np.zeros(count)
         np.maximum.at(approach, number[hit], -before[hit, 0])
         self._note_simultaneous(time, contacts, number, closed, hit)
         self._change(time, modes, approach)
         return float(loss[impacting].sum()), float(loss[~impacting, 0].sum())
+
+    def friction(self, contacts: Table[Any], force: Floats) -> Floats:
+        """Return (n, k) friction of contacts, as the samples of pairs have it [N]."""
+        return force[:, 1:]
 
     def _pairs_of(self, contacts: Table[Any], closed: Bools) -> Wholes:
         """Return the number of the pair of each contact; -1 of pairs that never were closed."""
@@ -227,7 +235,7 @@ class Recorder:
             for key in new:
                 self._numbers[key] = len(self._numbers)
             self.pairs.add(np.array(list(new), dtype=np.int64))
-            self.of_pairs.add(np.zeros((len(new), 4)))
+            self.of_pairs.add(np.zeros((len(new), self.of_pairs.rows.shape[1])))
             self.modes.add(np.zeros(len(new), dtype=np.int64))
         return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
 
@@ -250,7 +258,7 @@ class Recorder:
         old[:] = modes
 
     def _note_simultaneous(
-        self, time: float, contacts: Table[Contact], number: Wholes, closed: Bools, hit: Bools
+        self, time: float, contacts: Table[Any], number: Wholes, closed: Bools, hit: Bools
     ) -> None:
         """Record impacts on a body that another body touches: their order would matter."""
         if not hit.any() or len(self.simultaneous) >= _MOST_LOSSES:
@@ -313,8 +321,9 @@ def _modes(count: int, number: Wholes, closed: Bools, stick: Bools, after: Float
     """Return the mode of each pair: it slips where one of its points slips."""
     modes, fastest = np.zeros(count, dtype=np.int64), np.full(count, -1.0)
     for c in np.flatnonzero(closed):
-        pair, slip = number[c], 0.0 if stick[c] else abs(float(after[c, 1]))
+        pair, slip = number[c], 0.0 if stick[c] else float(np.linalg.norm(after[c, 1:]))
         if slip > fastest[pair]:
             fastest[pair] = slip
-            modes[pair] = STICK if stick[c] else FORWARD if after[c, 1] >= 0.0 else BACKWARD
+            forward = after.shape[1] > 2 or after[c, 1] >= 0.0  # slip in space has no sign
+            modes[pair] = STICK if stick[c] else FORWARD if forward else BACKWARD
     return modes

@@ -11,17 +11,15 @@ Source: Moreau 1988; Jean 1999.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.contact_kernels import Contact
-from stiction.bodies.contacts import local_problem
 from stiction.bodies.event_driven.modes import losses_of
-from stiction.bodies.exact_stick import sticking, stop_resting
-from stiction.bodies.impulse_kernels import add_impulses, contact_velocities, group_contacts
+from stiction.bodies.exact_stick import sticking
+from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.outcome import (
@@ -54,12 +52,15 @@ from stiction.core.run import Request, Run
 from stiction.errors import Status
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.certificate import residual
+from stiction.numerics.friction_problem.newton import newton
 from stiction.numerics.friction_problem.solver import solve_local
 
 if TYPE_CHECKING:
     from stiction.bodies.methods import TimeStepper
+    from stiction.bodies.space.mechanics import SpatialMechanics
+    from stiction.bodies.space.model import SpatialBodies
 
-__all__ = ["solve_steps"]
+__all__ = ["Stepper", "solve_steps"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -70,8 +71,8 @@ _TOUCH = 1e-9
 # the same for a contact that was closed in the step before: a body that turns about it drifts away
 # by an error of the scheme, of second order in the step
 _DRIFT = 0.1
-# relative tolerance of the contact problem; Newton's method ends far below it
-_TOLERANCE = 1e-12
+# entries of W in space up to which steps of Newton's method follow the solution, and their number
+_FEW_ENTRIES, _POLISHING = 20_000, 2
 # steps between two reports
 _PAUSE = 50
 # a bounce slower than this fraction of the velocities without impulses is rounding. Chosen
@@ -90,7 +91,7 @@ _STILL = 2
 
 def solve_steps(system: RigidBodies, method: TimeStepper, request: Request) -> Run:
     """Return the run of `system` by time stepping."""
-    stepper = _Stepper(system, method, request)
+    stepper = Stepper(system, method, request, Mechanics(system), Recorder)
     status, reason = run_to_end(stepper.steps(), request.progress, request.checkpoint)
     return build_run(system, method, stepper.history(status, reason))
 
@@ -101,8 +102,8 @@ class _Solved(NamedTuple):
     Attributes
     ----------
     contacts : (n,)
-    r, before, free, after : (n, 2) impulses [N s], velocities before the step, after it without
-        impulses, and after it [m/s]
+    r, before, free, after : (n, 2), in space (n, 3): impulses [N s], velocities before the step,
+        after it without impulses, and after it [m/s]
     bounce : (n,) prescribed normal velocities of closed contacts, with the other sign [m/s]
     error : residual of the contact problem, relative
     closed, stick : (n,) whether forces close them with a normal velocity of zero, and whether they
@@ -114,7 +115,7 @@ class _Solved(NamedTuple):
         before the impulses
     """
 
-    contacts: Table[Contact]
+    contacts: Table[Any]
     r: Floats
     before: Floats
     free: Floats
@@ -129,22 +130,35 @@ class _Solved(NamedTuple):
     impacting: Bools
 
 
-class _Stepper:
-    """The state of a run: bodies, impulses of the last step, and what was recorded."""
+class Stepper:
+    """The state of a run: bodies, impulses of the last step, and what was recorded.
 
-    def __init__(self, system: RigidBodies, method: TimeStepper, request: Request) -> None:
+    Parameters
+    ----------
+    mechanics : in the plane or in space: what a step needs to know of the dimension
+    recorder : class of the record
+    """
+
+    def __init__(
+        self,
+        system: RigidBodies | SpatialBodies,
+        method: TimeStepper,
+        request: Request,
+        mechanics: Mechanics | SpatialMechanics,
+        recorder: type[Recorder],
+    ) -> None:
         self.system, self.method, self.request = system, method, request
         name = type(method).__name__
         self.count, self.h = request.number_of_steps(name, method.step, method.max_steps)
-        self.m = Mechanics(system)
+        self.m = mechanics
         self.touch, self.drift = _TOUCH * system.size, _DRIFT * system.size
-        q, v = system.start()
+        q, v = mechanics.start()
         self.q, self.v = q, v
         self.done = np.zeros(1, dtype=np.int64)
         self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
         self.sums = np.zeros(5)  # WORK to VISCOUS_HEAT
         if self.m.springs is not None:
-            self.sums[STORED] = self.m.springs.stored(system.places())
+            self.sums[STORED] = self.m.springs.stored(self.m.pose(0.0, q))
         # surfaces that others may pass through
         shapes = [*(b.shape for b in system.bodies), *(s.shape for s in system.supports)]
         thickness = np.array([shape.thickness for shape in shapes])
@@ -153,8 +167,8 @@ class _Stepper:
         self.sweep = np.array([body.shape.sweep for body in system.bodies])
         self.worst = np.zeros((4, 2))  # ERROR, OVERLAP, TURN, MOTION; with times
         self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
-        self.last = Log(Contact.table(0)), Log(np.zeros((0, 2)))
-        self.record = Recorder(system, request.save, self.h)
+        self.last = Log(self.m.no_contacts()), Log(np.zeros((0, self.m.components)))
+        self.record = recorder(system, request.save, self.h)
         self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[STORED]))
 
     # ---- the loop
@@ -199,12 +213,14 @@ class _Stepper:
 
     def _step(self, k: int) -> None:
         """Advance by one step, and record it."""
-        h, q, v = self.h, self.q, self.v
-        middle = self.m.pose((k + 0.5) * h, q + 0.5 * h * v)
-        contacts, old = self._active(self.m.surfaces.contacts(middle, self.drift))
+        h, q = self.h, self.q
+        halfway, v = self.m.halfway(q, self.v, h)
+        middle = self.m.pose((k + 0.5) * h, halfway)
+        contacts, old = self._active(self.m.contacts(middle, self.drift))
         springs = self.m.springs
         loads = springs.loads(middle, self.m.velocity(v)) if springs is not None else None
-        force = self.m.force if loads is None else self.m.force + (loads[0] + loads[1])[: len(v)]
+        given = self.m.given_loads(halfway)
+        force = given if loads is None else given + (loads[0] + loads[1])[: len(v)]
         free = v + h * self.m.inverse[: len(v)] * force
         solved = self._groups(contacts, old, v, free) if len(contacts) else None
         if solved is None:
@@ -214,15 +230,16 @@ class _Stepper:
         mean = 0.5 * (v + after)
         rests = not (v.any() or after.any() or self.m.support_velocity.any())
         self.still[0] = self.still[0] + 1 if rests else 0
-        self.q, self.v = q + h * mean, after
-        self.sums[WORK] += h * float((self.m.force * mean).sum())
+        self.q, self.v = self.m.end(q, halfway, mean, after, h)
+        self.sums[WORK] += h * float((given * mean).sum())
         if springs is not None and loads is not None:
             self._add_work(k, springs, loads, mean)
         self._note(k, contacts, solved, mean)
         if solved is not None:
             slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
             self._find_paradox(k + 1, contacts, solved.lasting, slip, middle)
-        self.record.add_step(k, self._time(k + 1), self.q, after, self.m.kinetic(after), self.sums)
+        kinetic = self.m.kinetic(self.v)
+        self.record.add_step(k, self._time(k + 1), self.q, self.v, kinetic, self.sums)
 
     def _add_work(
         self, k: int, springs: Springs, loads: tuple[Floats, Floats], mean: Floats
@@ -240,9 +257,11 @@ class _Stepper:
         self.sums[VISCOUS_HEAT] -= float(viscous.sum())
 
     def _find_paradox(
-        self, k: int, contacts: Table[Contact], closed: Bools, slip: Wholes, pose: Floats
+        self, k: int, contacts: Table[Any], closed: Bools, slip: Wholes, pose: Floats
     ) -> None:
         """Record where no acceleration or several obey the contact law after k steps."""
+        if not isinstance(self.m, Mechanics):
+            return
         state = k * self.h, self.q, self.v
         for group, found in paradoxes(self.m, contacts[closed], slip[closed], pose, *state):
             if found is None:
@@ -255,29 +274,27 @@ class _Stepper:
     def _begin(self) -> None:
         """Find the contacts that are closed at the start; a body may turn about them."""
         pose = self.m.pose(0.0, self.q)
-        contacts = self.m.surfaces.contacts(pose, self.touch)
-        u = np.empty((len(contacts), 2))
-        contact_velocities(contacts, self.m.velocity(self.v), u)
+        contacts: Table[Any] = self.m.contacts(pose, self.touch)
+        u = self.m.contact_velocities(contacts, self.m.velocity(self.v))
         u[np.abs(u) <= _NO_BOUNCE * np.abs(u).max(initial=0.0)] = 0.0
         closed, slip = u[:, 0] == 0.0, np.sign(u[:, 1]).astype(np.int64)
         self.last[0].rows = contacts[closed].copy()
-        self.last[1].rows = np.zeros((int(closed.sum()), 2))
+        self.last[1].rows = np.zeros((int(closed.sum()), self.m.components))
         self._find_paradox(0, contacts, closed, slip, pose)
 
-    def _active(self, contacts: Table[Contact]) -> tuple[Table[Contact], Wholes]:
+    def _active(self, contacts: Table[Any]) -> tuple[Table[Any], Wholes]:
         """Return the contacts that touch, and those that lasted and are still near.
 
         The second array has their numbers in the step before, -1 of new ones.
 
         Verified by: tests/unit/bodies/test_runs.py::test_a_contact_that_drifts_stays_closed
         """
-        place = {key: k for k, key in enumerate(_keys(self.last[0].rows).tolist())}
-        keys = _keys(contacts).tolist()
-        old = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
+        place = {key: k for k, key in enumerate(_keys(self.last[0].rows))}
+        old = np.array([place.get(key, -1) for key in _keys(contacts)], dtype=np.int64)
         active = np.asarray((contacts["gap"] <= self.touch) | (old >= 0))
         return contacts[active], old[active]
 
-    def _groups(self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats) -> _Solved:
+    def _groups(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved:
         """Return the impulses of all contacts; groups that share no body are independent problems.
 
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
@@ -297,7 +314,7 @@ class _Stepper:
         }
         return _Solved(contacts=contacts, error=max(part.error for part in parts), **joined)
 
-    def _impulses(self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats) -> _Solved:
+    def _impulses(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved:
         """Return impulses; restitution is reduced where Newton's law would create energy."""
         solved, reduced = without_gain(
             lambda part: self._with_restitution(contacts, old, v, free, part),
@@ -308,7 +325,7 @@ class _Stepper:
         return solved
 
     def _with_restitution(
-        self, contacts: Table[Contact], old: Wholes, v: Floats, free: Floats, part: float
+        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, part: float
     ) -> _Solved:
         """Return the impulses with a part of the restitution.
 
@@ -317,9 +334,8 @@ class _Stepper:
         old : (n,) numbers of the contacts in the step before, -1 of new ones
         v, free : (m, 3) velocities of bodies and supports before the step, and without impulses
         """
-        before, q = np.empty((len(contacts), 2)), np.empty((len(contacts), 2))
-        contact_velocities(contacts, v, before)
-        contact_velocities(contacts, free, q)
+        before = self.m.contact_velocities(contacts, v)
+        q = self.m.contact_velocities(contacts, free)
         unstopped, known = q.copy(), old >= 0
         mu, e = self.m.mu(contacts), self.m.restitution(contacts)
         bounce = np.where(known, 0.0, part * e * np.minimum(before[:, 0], 0.0))
@@ -335,11 +351,15 @@ class _Stepper:
         if self.m.poisson and e.any() and (~known & (before[:, 0] < -rounding)).any():
             return self._by_poisson(contacts, old, before, unstopped, bounce, e)
         q[:, 0] += bounce
-        local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
+        local = self.m.problem(contacts, q)
         scale = float(np.sqrt(np.vdot(q, q)))
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
-        found, work = solve_local(local, start, _TOLERANCE * scale)
+        found, work = solve_local(local, start, self.m.tolerance * scale)
+        if local.n_tangent == 2 and local.blocks.size <= _FEW_ENTRIES:
+            # sweeps end at the tolerance; what slips or turns would add their error up over steps
+            found, polished = newton(local, found.r, 0.0, _POLISHING)
+            self.counts[LINEAR_SYSTEMS] += polished
         self.counts[[SWEEPS, LINEAR_SYSTEMS]] += work.sweeps, work.linear_systems
         after = found.u.copy()
         after[:, 0] -= bounce
@@ -348,7 +368,8 @@ class _Stepper:
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
         lasting = np.minimum(after[:, 0], found.u[:, 0]) <= rounding
-        together, still = (np.abs(after) <= rounding).T
+        together = np.abs(after[:, 0]) <= rounding
+        still = np.linalg.norm(after[:, 1:], axis=1) <= rounding
         # a contact that closes its drift has forces in some steps only: two without separate it
         together |= (after[:, 0] < 0.0) & (start[:, 0] > 0.0)
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
@@ -358,7 +379,7 @@ class _Stepper:
         )  # fmt: skip
 
     def _by_poisson(
-        self, contacts: Table[Contact], old: Wholes, before: Floats, free: Floats, bounce: Floats,
+        self, contacts: Table[Any], old: Wholes, before: Floats, free: Floats, bounce: Floats,
         e: Floats,
     ) -> _Solved:  # fmt: skip
         """Return the impulses by Poisson's law; what the loads of the step press does not expand.
@@ -371,9 +392,8 @@ class _Stepper:
         known, rounding = old >= 0, _NO_BOUNCE * float(np.abs(free).max())
         bounce, q = np.where(known, bounce, 0.0), free.copy()
         q[:, 0] += bounce
-        mu = self.m.mu(contacts)
-        local = local_problem(contacts, self.m.inverse, self.system.n, q, mu)
-        made = expand(local, e, _TOLERANCE, before)
+        local = self.m.problem(contacts, q)
+        made = expand(local, e, self.m.tolerance, before)
         self.counts[[SWEEPS, LINEAR_SYSTEMS]] += made.work
         after = made.u.copy()
         after[:, 0] -= bounce
@@ -389,41 +409,36 @@ class _Stepper:
     def _after(self, solved: _Solved, free: Floats) -> tuple[Floats, _Solved]:
         """Return velocities of bodies after the impulses, and the contacts with theirs."""
         all_v = self.m.velocity(free)
-        add_impulses(solved.contacts, solved.r, self.m.inverse, all_v)
+        self.m.add_impulses(solved.contacts, solved.r, all_v)
         closed, stick = solved.closed, solved.stick
         if closed.any():
-            stop_resting(
-                solved.contacts, closed, closed & stick, self.m.reach, all_v, self.system.n
-            )
-        left = np.empty_like(solved.r)
-        contact_velocities(solved.contacts, all_v, left)
+            self.m.stop_resting(solved.contacts, closed, closed & stick, all_v)
+        left = self.m.contact_velocities(solved.contacts, all_v)
         return all_v[: self.system.n], solved._replace(after=left)
 
-    def _note(self, k: int, contacts: Table[Contact], solved: _Solved | None, mean: Floats) -> None:
+    def _note(self, k: int, contacts: Table[Any], solved: _Solved | None, mean: Floats) -> None:
         """Record contacts, losses, and the worst values that the audit judges."""
         time, h = self._time(k + 1), self.h
-        self._worst(TURN, h * float(np.abs(mean[:, 2]).max()), time)
+        spin = self.m.spins(mean)
+        self._worst(TURN, h * float(spin.max()), time)
         if len(self.finite) > 1:
             # a bound of the relative normal velocity of any two surfaces, whatever frame they move
             # in: the largest of centres, and the two largest of surfaces about their centres
-            moving = self.m.velocity(mean)[self.finite, :2]
-            turning = np.sort(np.abs(mean[:, 2]) * self.sweep)[-2:].sum()
-            fastest = float(np.hypot(*np.ptp(moving, axis=0)) + turning)
+            moving = self.m.velocity(mean)[self.finite, : self.m.components]
+            turning = np.sort(spin * self.sweep)[-2:].sum()
+            fastest = float(np.linalg.norm(np.ptp(moving, axis=0)) + turning)
             self._worst(MOTION, h * fastest / self.thinnest, time)
         if solved is None:
-            self.last[0].rows, self.last[1].rows = Contact.table(0), np.zeros((0, 2))
+            self.last[0].rows = self.m.no_contacts()
+            self.last[1].rows = np.zeros((0, self.m.components))
             self.record.no_contacts(time)
             return
         self.counts[MOST_CONTACTS] = max(self.counts[MOST_CONTACTS], len(contacts))
         self._worst(ERROR, solved.error, time)
         ends = contacts["gap"] + 0.5 * h * solved.after[:, 0]
         self._worst(OVERLAP, max(0.0, -float(ends.min())) / self.system.size, time)
-        second = contacts["second"]
-        support = self.m.velocity(np.zeros((self.system.n, 3)))[second]
-        normal = np.asarray(contacts["normal"])
-        tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
-        force = solved.r[:, :1] * normal + solved.r[:, 1:] * tangent
-        self.sums[WORK] += float((force * support[:, :2]).sum())
+        support = self.m.velocity(np.zeros_like(mean))[contacts["second"], : self.m.components]
+        self.sums[WORK] += float((self.m.in_axes(contacts, solved.r) * support).sum())
         self.sums[[IMPACT_LOSS, DISSIPATION]] += self.record.contacts(
             time, contacts, solved.r / h, solved.before, solved.after,
             solved.together, solved.still, solved.impacting, h,
@@ -472,7 +487,6 @@ class _Stepper:
         )
 
 
-def _keys(contacts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return one number for each contact, by which it is known again."""
-    bodies = np.asarray(contacts["first"]) * 2**24 + np.asarray(contacts["second"])
-    return np.asarray(bodies * 2**14 + np.asarray(contacts["feature"]))
+def _keys(contacts: npt.NDArray[Any]) -> Iterator[tuple[int, ...]]:
+    """Return the numbers by which each contact is known again."""
+    return zip(*(contacts[name].tolist() for name in ("first", "second", "feature")), strict=True)

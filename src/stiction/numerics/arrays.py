@@ -127,7 +127,9 @@ class Stack(_Sized, Protocol):
 # ---- structured arrays
 
 _S = TypeVar("_S", bound="Struct")
-_FORMATS: dict[Any, str] = {float: "f8", int: "i8", Vector: "f8", Matrix: "f8", Integers: "i8"}
+_FORMATS: dict[Any, str] = {
+    float: "f8", int: "i8", Vector: "f8", Matrix: "f8", Stack: "f8", Integers: "i8",
+}  # fmt: skip
 
 if TYPE_CHECKING:
     # NumPy's stubs say that nothing derives from np.void

@@ -6,6 +6,8 @@ import numpy as np
 
 from stiction.bodies.figures.outlines import limits, outlines, spring_ends, support_outline
 from stiction.bodies.figures.player import movie_of
+from stiction.bodies.figures.space import movie_in_space, scene_in_space
+from stiction.core.run import Run
 from stiction.plot import style
 from stiction.plot.figure import PaperFigure
 from stiction.plot.figures import Figures
@@ -33,6 +35,8 @@ class BodyFigures(Figures):
         Verified by: tests/unit/bodies/test_figures.py::test_outlines_stand_where_the_bodies_are
         """
         run = self.run
+        if _is_in_space(run):
+            return scene_in_space(run, _FRAMES)
         low, high = limits(run)
         # as high as the view, whose units are equal
         height = (style.PAGE - 0.72) * (high - low)[1] / (high - low)[0]
@@ -57,7 +61,8 @@ class BodyFigures(Figures):
 
     def movie(self, count: int) -> Movie:
         """Return the motion of the bodies."""
-        return movie_of(self.run, frame_times(self.run, count))
+        times = frame_times(self.run, count)
+        return (movie_in_space if _is_in_space(self.run) else movie_of)(self.run, times)
 
     def speeds(self) -> PaperFigure:
         """Return speeds of the centres of mass, and rotation; one colour for each body."""
@@ -65,8 +70,9 @@ class BodyFigures(Figures):
         margins = (0.66, 0.3, 0.42, 0.12)
         (top,), (low,) = style.grid(figure, rows=2, margins=margins, share_time=True)
         run = self.run
-        speed = np.hypot(*np.moveaxis(run.variables["velocity"].values, -1, 0))
+        speed = np.linalg.norm(run.variables["velocity"].values, axis=-1)
         spin, n = run.variables["spin"].values, speed.shape[1]
+        spin = np.linalg.norm(spin, axis=-1) if spin.ndim > 2 else spin
         colours = style.mass_colours(np.arange(1, n + 1), n)
         for ax, values in ((top, speed), (low, spin)):
             for body in range(n):
@@ -77,6 +83,10 @@ class BodyFigures(Figures):
         if n <= _LABELLED:
             style.end_labels(top, speed[-1], [str(k + 1) for k in range(n)], colours)
         return figure
+
+
+def _is_in_space(run: Run) -> bool:
+    return "orientation" in run.variables
 
 
 figures_of = BodyFigures

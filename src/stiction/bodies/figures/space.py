@@ -1,0 +1,132 @@
+"""Figures of rigid bodies in space: edges and circles, projected along a fixed direction.
+
+The direction of view is 30 degrees from the y axis and 20 degrees above the horizon; z points up.
+Half spaces are not drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.space.rotation import matrices
+from stiction.core.run import Run
+from stiction.plot import style
+from stiction.plot.figure import PaperFigure
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import between, run_movie
+
+__all__ = ["movie_in_space", "outlines_in_space", "scene_in_space"]
+
+Floats = npt.NDArray[np.float64]
+
+_AZIMUTH, _ELEVATION = np.deg2rad(-60.0), np.deg2rad(20.0)
+_ARC = np.linspace(0.0, 2.0 * np.pi, 49)
+_HALF_SPACE = 2
+
+
+def _projected(points: Floats) -> Floats:
+    """Return (..., 2) coordinates to the right and upwards in the view of points (..., 3)."""
+    cos, sin = np.cos(_AZIMUTH), np.sin(_AZIMUTH)
+    right = np.array([-sin, cos, 0.0])
+    up = np.array([-np.sin(_ELEVATION) * cos, -np.sin(_ELEVATION) * sin, np.cos(_ELEVATION)])
+    return np.asarray(points @ np.stack([right, up], axis=1))
+
+
+def outlines_in_space(
+    run: Run, surface: int, position: Floats, turned: Floats
+) -> tuple[Floats, tuple[int, ...]]:
+    """Return projected lines of a shape, and the index of the first point of each.
+
+    A sphere has its outline, and its equator, which shows how it turns.
+
+    Parameters
+    ----------
+    position, turned : (f, 3) and (f, 4) places and quaternions
+
+    Returns
+    -------
+    (f, n, 2) points [m], and the indices.
+    """
+    turn = matrices(turned / np.linalg.norm(turned, axis=-1, keepdims=True))
+    radius = float(run.variables["surface_radius"].values[surface])
+    if radius > 0.0:
+        circle = radius * np.stack([np.cos(_ARC), np.sin(_ARC)], axis=1)
+        equator = np.column_stack([circle, np.zeros(len(_ARC))]) @ np.swapaxes(turn, 1, 2)
+        around = np.broadcast_to(circle, (len(position), *circle.shape))
+        lines = np.concatenate([around, _projected(equator)], axis=1)
+        return lines + _projected(position)[:, None], (0, len(_ARC))
+    edges = run.variables["surface_edges"].values[surface]
+    ends = edges[np.isfinite(edges[:, 0, 0])].reshape(-1, 3)
+    lines = _projected(ends @ np.swapaxes(turn, 1, 2) + position[:, None])
+    return lines, tuple(range(0, len(ends), 2))
+
+
+def _surfaces(run: Run, time: Floats) -> list[tuple[Floats, tuple[int, ...]]]:
+    """Return the lines of bodies at given times, then of supports that are not half spaces."""
+    values = run.variables
+    position = between(time, run.time, values["position"].values)
+    turned = between(time, run.time, values["orientation"].values)
+    shown = [outlines_in_space(run, k, *one) for k, one in enumerate(_each(position, turned))]
+    for k, row in enumerate(values["support"].values, start=position.shape[1]):
+        if values["surface_kind"].values[k] != _HALF_SPACE:
+            moved = row[:3] + (time - run.time[0])[:, None] * row[7:]
+            shown.append(outlines_in_space(run, k, moved, np.tile(row[3:7], (len(time), 1))))
+    return shown
+
+
+def _each(position: Floats, turned: Floats) -> list[tuple[Floats, Floats]]:
+    return list(zip(np.swapaxes(position, 0, 1), np.swapaxes(turned, 0, 1), strict=True))
+
+
+def _limits(shown: list[tuple[Floats, tuple[int, ...]]]) -> tuple[Floats, Floats]:
+    """Return the lower left and upper right corners of the view."""
+    low = np.min([points.min(axis=(0, 1)) for points, _ in shown], axis=0)
+    high = np.max([points.max(axis=(0, 1)) for points, _ in shown], axis=0)
+    room = 0.08 * float((high - low).max())
+    return low - room, high + room
+
+
+def scene_in_space(run: Run, frames: int) -> PaperFigure:
+    """Return the bodies at some times, the last ones darkest, with the paths of their centres.
+
+    Verified by: tests/unit/bodies/space/test_figures.py::test_lines_stand_where_the_bodies_are
+    """
+    n = run.variables["position"].values.shape[1]
+    times = run.time[np.unique(np.linspace(0, len(run.time) - 1, frames).round().astype(int))]
+    shown = _surfaces(run, times)
+    low, high = _limits(shown)
+    height = (style.PAGE - 0.72) * (high - low)[1] / (high - low)[0]
+    figure = style.new_figure(style.PAGE, float(np.clip(height, 0.8, 5.0)) + 0.54)
+    ((ax,),) = style.grid(figure)
+    for k, (points, starts) in enumerate(shown):
+        for at, frame in enumerate(points):
+            shade = min(1.0, 0.2 + 0.8 * (at + 1) / len(points))
+            colour = style.INK if k < n else style.GREY
+            for line in np.split(frame, starts[1:]):
+                ax.plot(*line.T, color=colour, lw=0.7, alpha=shade if k < n else 1.0)
+    path = _projected(run.variables["position"].values)
+    for body in range(n):
+        ax.plot(*path[:, body].T, color=style.BLUE, lw=0.6)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="to the right (m)")
+    ax.set_ylabel("up, as seen (m)")
+    ax.set_aspect("equal", adjustable="box")
+    return figure
+
+
+def movie_in_space(run: Run, time: Floats) -> m.Movie:
+    """Return the movie with frames at these times [s]."""
+    n = run.variables["position"].values.shape[1]
+    shown = _surfaces(run, time)
+    low, high = _limits(shown)
+    layers: list[m.Layer] = []
+    for k, (points, starts) in enumerate(shown):
+        colour = m.INK if k < n else m.SURFACE
+        layers.append(m.Lines(points, starts, np.full((1, len(starts)), colour)))
+    height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
+    labels = ("to the right (m)", "up, as seen (m)")
+    view = m.View("motion", layers, low, high, labels, height=height)
+    notes = "places and quaternions between saved states are interpolated linearly"
+    speed = np.linalg.norm(run.variables["velocity"].values, axis=-1).max(axis=1)
+    fastest = m.Reading("fastest body", "m/s", between(time, run.time, speed))
+    return run_movie(run, time, [view], notes, readings=[fastest])

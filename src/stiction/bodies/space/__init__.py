@@ -1,0 +1,1 @@
+"""Rigid bodies in space, by time steps."""

@@ -1,0 +1,193 @@
+"""The model of rigid bodies in space: bodies, supports, gravity, friction and restitution."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.contacts import refuse_overlap
+from stiction.bodies.model import ROUNDED, refuse_several
+from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
+from stiction.core.fields import Components, Declared, Finite, Part, Parts, Positive
+from stiction.errors import ModelError
+from stiction.laws.coulomb import Coulomb
+from stiction.numerics.checks import shape_of
+
+__all__ = ["SpatialBodies", "SpatialBody", "SpatialSupport"]
+
+Floats = npt.NDArray[np.float64]
+Three = Sequence[float] | Floats
+
+_PLACE = Components("m", "it is the place of the centre of mass.")
+_VELOCITY = Components("m/s", "it is a velocity in space.")
+_SPIN = Components("rad/s", "it turns the body.")
+_FORCE = Components("N", "it is a constant force at the centre of mass.")
+_MOMENT = Components("N m", "it is a constant moment.")
+_GRAVITY = Components("m/s^2", "it accelerates all bodies.")
+_TURNED = Components(
+    "1", "it is a quaternion (w, x, y, z), which turns the shape.",
+    "give [1, 0, 0, 0], or [cos(a/2), 0, 0, sin(a/2)] for an angle a about z.",
+    counts=(4,), direction=True,
+)  # fmt: skip
+_MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
+_SHAPE = Part("contact needs a surface.", "give Sphere(0.1), Cuboid() or ConvexHull(...).")
+_SURFACE = Part("contact needs a surface.", "give HalfSpace(), Cuboid() or Sphere(0.1).")
+_BODIES = Parts("they move.", "give a list of SpatialBody objects.", "SpatialBody objects", 1)
+_SUPPORTS = Parts("bodies rest on them.", "give a list of SpatialSupport objects.")
+_LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
+_RESTITUTION = Finite(
+    "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpatialBody(Declared):
+    """A rigid body in space.
+
+    Parameters
+    ----------
+    shape : Sphere, Cuboid or ConvexHull
+    mass : [kg]
+    position : of the centre of mass [m]
+    orientation : quaternion (w, x, y, z) that turns the frame of the shape to that of space; its
+        length does not matter
+    velocity : of the centre of mass [m/s]
+    spin : angular velocity, in the axes of space [rad/s]
+    inertia : (3, 3) about the centre of mass in the frame of the shape [kg m^2]; None for an even
+        mass
+    force, moment : constant in the axes of space, beside gravity [N], [N m]
+    """
+
+    shape: Annotated[SpatialShape, _SHAPE] = field(default_factory=Cuboid)
+    mass: Annotated[float, _MASS] = 1.0
+    position: Annotated[Three, _PLACE] = (0.0, 0.0, 0.0)
+    orientation: Annotated[Three, _TURNED] = (1.0, 0.0, 0.0, 0.0)
+    velocity: Annotated[Three, _VELOCITY] = (0.0, 0.0, 0.0)
+    spin: Annotated[Three, _SPIN] = (0.0, 0.0, 0.0)
+    inertia: Floats | None = None
+    force: Annotated[Three, _FORCE] = (0.0, 0.0, 0.0)
+    moment: Annotated[Three, _MOMENT] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.shape, HalfSpace):
+            why, try_ = "a half space has no finite mass.", "give it to a SpatialSupport."
+            raise ModelError("SpatialBody.shape", "a HalfSpace", "a finite shape", why, try_)
+        if self.inertia is not None:
+            object.__setattr__(self, "inertia", _checked_inertia(self.inertia))
+
+    @property
+    def moments_of_inertia(self) -> Floats:
+        """(3, 3) about the centre of mass in the frame of the shape [kg m^2]."""
+        return self.mass * self.shape.inertia if self.inertia is None else self.inertia
+
+
+def _checked_inertia(given: object) -> Floats:
+    """Return a symmetric and positive definite matrix, or raise an error."""
+    where, why = "SpatialBody.inertia", "a rotation about any axis has a positive energy."
+    needs, try_ = "a symmetric positive definite matrix (3, 3) [kg m^2]", "give np.diag([x, y, z])."
+    if shape_of(given) != (3, 3):
+        raise ModelError(where, f"an array of shape {shape_of(given)}", needs, why, try_)
+    matrix = np.array(given, dtype=np.float64)
+    if not np.isfinite(matrix).all():
+        raise ModelError(where, "an entry not finite", needs, why, try_)
+    if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
+        raise ModelError(where, "a matrix that is not symmetric", needs, why, try_)
+    matrix = 0.5 * (matrix + matrix.T)
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if not least > 0.0:
+        raise ModelError(where, f"a matrix with the eigenvalue {least:.3g}", needs, why, try_)
+    matrix.flags.writeable = False
+    return matrix
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpatialSupport(Declared):
+    """A surface in space whose motion is given: at rest, or at constant velocity, such as a belt.
+
+    Parameters
+    ----------
+    shape : HalfSpace, Sphere, Cuboid or ConvexHull
+    position : of the origin of its frame [m]
+    orientation : quaternion (w, x, y, z); its length does not matter
+    velocity : of its surface [m/s]; the shape of a half space that moves along itself stays
+    """
+
+    shape: Annotated[SpatialShape, _SURFACE] = field(default_factory=HalfSpace)
+    position: Annotated[Three, _PLACE] = (0.0, 0.0, 0.0)
+    orientation: Annotated[Three, _TURNED] = (1.0, 0.0, 0.0, 0.0)
+    velocity: Annotated[Three, _VELOCITY] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpatialBodies(Declared):
+    """Rigid bodies in space, with impacts and Coulomb friction where they touch.
+
+    Parameters
+    ----------
+    bodies : in the order of their numbers
+    supports : surfaces whose motion is given
+    gravity : [m/s^2]
+    law : Coulomb friction of all contacts
+    restitution : Newton's coefficient of all impacts, from 0 to 1 [1]
+
+    Raises
+    ------
+    ModelError : if bodies overlap at the start.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> floor = st.bodies.SpatialSupport(st.bodies.HalfSpace([0.0, 0.0, 1.0]))
+    >>> cube = st.bodies.SpatialBody(
+    ...     st.bodies.Cuboid(1.0, 1.0, 1.0), position=[0.0, 0.0, 0.5], velocity=[2.0, 1.0, 0.0]
+    ... )
+    >>> run = st.solve(st.bodies.SpatialBodies([cube], [floor]), t_span=(0.0, 1.0))
+    >>> run.variables["velocity"].values[-1].tolist()
+    [[0.0, 0.0, 0.0]]
+    """
+
+    default_method: ClassVar[str] = "TimeStepper"
+
+    bodies: Annotated[Sequence[SpatialBody], _BODIES] = field(
+        default_factory=lambda: [SpatialBody()]
+    )
+    supports: Annotated[Sequence[SpatialSupport], _SUPPORTS] = ()
+    gravity: Annotated[Three, _GRAVITY] = (0.0, 0.0, -9.81)
+    law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
+    restitution: Annotated[float, _RESTITUTION] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_several("SpatialBodies.law", self.law)
+        from stiction.bodies.space.mechanics import SpatialMechanics
+
+        m = SpatialMechanics(self)
+        contacts = m.contacts(m.pose(0.0, m.start()[0]), 0.0)
+        refuse_overlap("SpatialBodies.bodies", contacts, self.n, ROUNDED * self.size)
+
+    @property
+    def n(self) -> int:
+        """Number of bodies."""
+        return len(self.bodies)
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one saved state."""
+        return 13 * self.n
+
+    @functools.cached_property
+    def size(self) -> float:
+        """Smallest thickness of a body [m]."""
+        return min(body.shape.thickness for body in self.bodies)
+
+    def start(self) -> tuple[Floats, Floats]:
+        """Return (n, 7) places and quaternions, and (n, 6) velocities and spins, at the start."""
+        q = np.array([[*b.position, *b.orientation] for b in self.bodies], dtype=np.float64)
+        v = np.array([[*b.velocity, *b.spin] for b in self.bodies], dtype=np.float64)
+        return q, v

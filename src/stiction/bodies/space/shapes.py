@@ -1,0 +1,327 @@
+"""Shapes of rigid bodies in space: spheres, convex polyhedra, half spaces."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.bodies.space.contact_kernels import HALF_SPACE, POLYHEDRON, SPHERE, VERTICES_MOST
+from stiction.core.fields import Components, Declared, Positive
+from stiction.errors import ModelError
+from stiction.numerics.checks import shape_of
+
+__all__ = ["ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere"]
+
+Floats = npt.NDArray[np.float64]
+
+# vertices nearer to a plane than this fraction of the size of a polyhedron lie in it. Chosen, above
+# rounding
+_FLAT = 1e-9
+
+_WHY = "a body of no size has no surface."
+_RADIUS = Positive("m", _WHY, "give 0.1.")
+_SIDE = Positive("m", _WHY, "give 1.0.")
+_NORMAL = Components(
+    "1", "it points out of the solid side.", "give [0, 0, 1].", counts=(3,), direction=True
+)
+
+
+class Hull(NamedTuple):
+    """The surface of a convex polyhedron about its centroid.
+
+    Attributes
+    ----------
+    vertices : (v, 3) [m]
+    faces : vertices of each face, counterclockwise from outside
+    normals : (f, 3) outward
+    edges : (e, 4) both vertices, and the faces on both sides
+    """
+
+    vertices: Floats
+    faces: list[list[int]]
+    normals: Floats
+    edges: npt.NDArray[np.int64]
+
+
+class SpatialShape(Declared, abc.ABC):
+    """Base class of shapes in space, in a frame whose origin is the centre of mass."""
+
+    # number of the kind, as kernels know it
+    kind: ClassVar[int]
+
+    @property
+    @abc.abstractmethod
+    def inertia(self) -> Floats:
+        """(3, 3) of an even mass of 1 kg about its centre [m^2]."""
+
+    @property
+    @abc.abstractmethod
+    def reach(self) -> float:
+        """Largest distance of a point of the shape from the origin [m]."""
+
+    @property
+    @abc.abstractmethod
+    def thickness(self) -> float:
+        """Least distance between a face and the vertex farthest from it, or the diameter [m]."""
+
+    @property
+    def sweep(self) -> float:
+        """A bound of the normal velocity of the surface over the spin [m]; 0 of a sphere."""
+        return 0.0
+
+    @property
+    def hull(self) -> Hull | None:
+        """Vertices, faces and edges of a polyhedron."""
+        return None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sphere(SpatialShape):
+    """A sphere.
+
+    Parameters
+    ----------
+    radius : [m]
+    """
+
+    kind: ClassVar[int] = SPHERE
+
+    radius: Annotated[float, _RADIUS] = 0.1
+
+    @property
+    def inertia(self) -> Floats:
+        """Of an even mass of 1 kg [m^2]."""
+        return np.asarray(0.4 * self.radius**2 * np.eye(3))
+
+    @property
+    def reach(self) -> float:
+        """The radius [m]."""
+        return self.radius
+
+    @property
+    def thickness(self) -> float:
+        """The diameter [m]."""
+        return 2.0 * self.radius
+
+
+class _Polyhedron(SpatialShape):
+    """A convex polyhedron; its frame has its origin in the centroid."""
+
+    kind: ClassVar[int] = POLYHEDRON
+
+    @property
+    @abc.abstractmethod
+    def hull(self) -> Hull:
+        """Vertices, faces and edges."""
+
+    @functools.cached_property
+    def inertia(self) -> Floats:
+        """Of an even mass of 1 kg about the centroid [m^2].
+
+        Verified by: tests/unit/bodies/space/test_shapes.py::test_moments_of_polyhedra
+        """
+        volume, _, second = _moments(self.hull)
+        return np.asarray((np.trace(second) * np.eye(3) - second) / volume)
+
+    @functools.cached_property
+    def reach(self) -> float:
+        """Distance of the farthest vertex [m]."""
+        return float(np.linalg.norm(self.hull.vertices, axis=1).max())
+
+    @property
+    def sweep(self) -> float:
+        """Distance of the farthest vertex [m]."""
+        return self.reach
+
+    @functools.cached_property
+    def thickness(self) -> float:
+        """Least distance between a face and the vertex farthest from it [m]."""
+        heights = self.hull.vertices @ self.hull.normals.T
+        return float(np.ptp(heights, axis=0).min())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cuboid(_Polyhedron):
+    """A cuboid.
+
+    Parameters
+    ----------
+    a, b, c : sides along x, y and z of its frame [m]
+    """
+
+    a: Annotated[float, _SIDE] = 1.0
+    b: Annotated[float, _SIDE] = 1.0
+    c: Annotated[float, _SIDE] = 1.0
+
+    @functools.cached_property
+    def inertia(self) -> Floats:
+        """Of an even mass of 1 kg about the centroid [m^2]."""
+        x, y, z = self.a**2 / 12.0, self.b**2 / 12.0, self.c**2 / 12.0
+        return np.diag([y + z, z + x, x + y])
+
+    @functools.cached_property
+    def hull(self) -> Hull:
+        """Vertices, faces and edges."""
+        half = 0.5 * np.array([self.a, self.b, self.c])
+        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        faces = [
+            [0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3],
+        ]  # fmt: skip
+        normals = np.array([s * row for row in np.eye(3) for s in (-1.0, 1.0)])
+        return Hull(signs * half, faces, normals, _edges(faces))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConvexHull(_Polyhedron):
+    """A convex polyhedron by its vertices.
+
+    Parameters
+    ----------
+    vertices : (n, 3) [m]. They are moved so that the centroid is the origin of the body's frame.
+
+    Raises
+    ------
+    ModelError : on vertices in a plane, and on vertices that are not corners of their convex hull.
+
+    Verified by: tests/unit/bodies/space/test_shapes.py::test_hulls_that_are_refused
+    """
+
+    vertices: Floats = field(
+        default_factory=lambda: np.array(
+            [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        )
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where, shape = "ConvexHull.vertices", shape_of(self.vertices)
+        needs, why = "at least four points [x, y, z] [m]", "they bound a convex body."
+        if len(shape) != 2 or shape[0] < 4 or shape[1] != 3:
+            got = f"an array of shape {shape}" if shape else repr(self.vertices)
+            raise ModelError(where, got, needs, why, "give the corners of a tetrahedron.")
+        points = np.array(self.vertices, dtype=np.float64)
+        if len(points) > VERTICES_MOST:
+            got, needs = f"{len(points)} vertices", f"at most {VERTICES_MOST}"
+            raise ModelError(where, got, needs, "contacts are numbered.", "take fewer.")
+        if not np.isfinite(points).all():
+            raise ModelError(where, "a coordinate not finite", needs, why, "correct it.")
+        points = points - points.mean(axis=0)
+        spread = np.linalg.svd(points, compute_uv=False)
+        if not spread[-1] > _FLAT * spread[0]:
+            got, needs = "points in a plane, or nearly so", "points that enclose a volume"
+            why = "a body without volume has no inside."
+            raise ModelError(where, got, needs, why, "give a thin Cuboid for a plate.")
+        faces = _faces(points)
+        count = np.bincount(np.concatenate([*map(np.array, faces)]), minlength=len(points))
+        if count.min() < 3:
+            worst = int(np.argmin(count))
+            raise ModelError(
+                where,
+                f"vertex {worst + 1} inside the hull of the others, or on a face or an edge of it",
+                "corners of a convex polyhedron",
+                "contact of shapes that are not convex is not implemented.",
+                "leave out vertices that are no corners, and divide the shape into convex bodies.",
+            )
+        volume, first, _ = _moments(_hull_of(points, faces))
+        object.__setattr__(self, "vertices", points - first / volume)
+
+    @functools.cached_property
+    def hull(self) -> Hull:
+        """Vertices, faces and edges."""
+        return _hull_of(self.vertices, _faces(self.vertices))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HalfSpace(SpatialShape):
+    """The half space below a plane through the origin of its frame: a floor or a wall.
+
+    Only supports have this shape.
+
+    Parameters
+    ----------
+    normal : direction out of the solid side
+    """
+
+    kind: ClassVar[int] = HALF_SPACE
+
+    normal: Annotated[Sequence[float] | Floats, _NORMAL] = (0.0, 0.0, 1.0)
+
+    @property
+    def inertia(self) -> Floats:
+        """Infinite."""
+        return np.full((3, 3), math.inf)
+
+    @property
+    def reach(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def thickness(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def hull(self) -> Hull:
+        """One face, whose normal kernels need, and a point of the plane."""
+        normal = np.asarray(self.normal, dtype=np.float64)
+        normal = normal / np.linalg.norm(normal)
+        return Hull(np.zeros((1, 3)), [[0]], normal[None], np.zeros((0, 4), dtype=np.int64))
+
+
+def _hull_of(vertices: Floats, faces: list[list[int]]) -> Hull:
+    """Return the polyhedron with given faces."""
+    normals = np.array([_normal(vertices[loop]) for loop in faces])
+    return Hull(vertices, faces, normals, _edges(faces))
+
+
+def _normal(points: Floats) -> Floats:
+    """Return the unit normal of a polygon, by Newell's sum."""
+    total = np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0)
+    return np.asarray(total / np.linalg.norm(total))
+
+
+def _faces(points: Floats) -> list[list[int]]:
+    """Return the faces of the convex hull; its triangles that lie in a plane are one face."""
+    from scipy.spatial import ConvexHull as Triangles
+
+    hull = Triangles(points)
+    size = float(np.linalg.norm(points, axis=1).max())
+    of_vertex = np.zeros(len(points), dtype=bool)
+    of_vertex[hull.vertices] = True
+    faces: dict[tuple[int, ...], list[int]] = {}
+    for equation in hull.equations:
+        normal, offset = equation[:3], equation[3]
+        flat = np.flatnonzero(of_vertex & (points @ normal + offset > -_FLAT * size))
+        middle = points[flat].mean(axis=0)
+        away = points[flat] - middle
+        axis = away[int(np.argmax(np.linalg.norm(away, axis=1)))]
+        angle = np.arctan2(away @ np.cross(normal, axis), away @ axis)
+        faces.setdefault(tuple(flat.tolist()), flat[np.argsort(angle)].tolist())
+    return list(faces.values())
+
+
+def _edges(faces: list[list[int]]) -> npt.NDArray[np.int64]:
+    """Return (e, 4) the vertices of each edge, and its left and right face seen from outside."""
+    left = {(loop[k - 1], loop[k]): f for f, loop in enumerate(faces) for k in range(len(loop))}
+    rows = [(a, b, face, left[b, a]) for (a, b), face in left.items() if a < b]
+    return np.array(rows, dtype=np.int64)
+
+
+def _moments(hull: Hull) -> tuple[float, Floats, Floats]:
+    """Return volume, and first (3,) and second (3, 3) moments about the origin, by tetrahedra."""
+    triangles = [(loop[0], b, c) for loop in hull.faces for b, c in pairwise(loop[1:])]
+    corners = hull.vertices[np.array(triangles)]
+    volume = np.linalg.det(corners) / 6.0
+    total = corners.sum(axis=1)
+    second = np.einsum("t,tki,tkj->ij", volume, corners, corners)
+    second += np.einsum("t,ti,tj->ij", volume, total, total)
+    return float(volume.sum()), (volume[:, None] * total).sum(axis=0) / 4.0, second / 20.0
