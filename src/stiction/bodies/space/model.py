@@ -153,6 +153,7 @@ class SpatialBodies(Declared):
     """
 
     default_method: ClassVar[str] = "TimeStepper"
+    impact_law: ClassVar[str] = "newton"
 
     bodies: Annotated[Sequence[SpatialBody], _BODIES] = field(
         default_factory=lambda: [SpatialBody()]
