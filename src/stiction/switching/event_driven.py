@@ -47,7 +47,7 @@ from stiction.switching.nonuniqueness.intersections import (
 )
 from stiction.switching.nonuniqueness.validation import check_normals, refuse_mode, seed
 from stiction.switching.outcome import FlowHistory, build_run
-from stiction.switching.policies import ByKind, Leave, Sample, Stop
+from stiction.switching.policies import ByKind, Stop
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
