@@ -242,6 +242,8 @@ class _Stepper:
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
         self.saved: list[tuple[object, ...]] = []
+        # time [s], stored energy, work and heat [J] of every step, for the audit
+        self.every: list[tuple[float, float, float, float]] = []
         self.losses: list[Loss] = []
 
     def start(self, mu: float) -> None:
@@ -385,6 +387,8 @@ class _Stepper:
                 self.solution.laws.mode == SLIP
             )
             self._extremes()
+        energy = self.energy
+        self.every.append((self.state.time, stored, energy.work, float(energy.heat.sum())))
         self.forces = after
 
     def _pull_of_partners(self) -> Floats:
@@ -434,8 +438,8 @@ class _Stepper:
             ),
         }
         for name, value in values.items():
-            # NaN replaces what was
-            if not value <= self.worst[name][0]:
+            # NaN replaces what was, and stays
+            if not (value <= self.worst[name][0] or np.isnan(self.worst[name][0])):
                 self.worst[name] = value, self.state.time
 
     # ---- results
@@ -504,11 +508,16 @@ class _Stepper:
             node=np.searchsorted(static.nodes, contacts.node),
             partner=contacts.partner,
             energy=ledger,
-            audit=Audit(self._checks(ledger, has_friction)),
+            audit=Audit(self._checks(self._ledger_of_steps(), has_friction)),
             steps=self.steps,
             iterations=self.iterations,
             losses=tuple(self.losses),
         )
+
+    def _ledger_of_steps(self) -> Ledger:
+        """Return the ledger of all steps, whose heat is that of all contacts together."""
+        time, stored, work, heat = np.array(self.every).T
+        return Ledger(time, np.zeros(len(time)), stored, work, heat[:, None])
 
     def _checks(self, ledger: Ledger, has_friction: bool) -> list[Check]:
         worst, tolerance = self.worst, self.problem.tolerance
