@@ -58,6 +58,10 @@ class EvenTicks(MaxNLocator):
         return [tick * self.factor for tick in inner]
 
 
+# smaller labels have an exponent
+_DECIMAL = 1e-6
+
+
 class ScaledTicks(Formatter):
     """Formatter of tick labels: values over `factor`, with equal numbers of decimals.
 
@@ -77,6 +81,8 @@ class ScaledTicks(Formatter):
         """Return the labels of all ticks, each with the decimals that the longest needs."""
         scaled = np.asarray(values, dtype=np.float64) / self.factor
         size = np.abs(scaled).max(initial=0.0)
+        if 0.0 < size < _DECIMAL:
+            return [f"{value + 0.0:.3g}".replace("-", "−") for value in scaled]
         decimals = 0
         while decimals < 9 and not np.allclose(
             scaled, np.round(scaled, decimals), rtol=0.0, atol=1e-6 * size

@@ -14,7 +14,7 @@ from stiction.core.determinism import Loss
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, SolveError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.checks import number, numbers, shape_of, whole
 from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
 from stiction.rods.rod import CosseratRod
@@ -131,8 +131,12 @@ class WrappedPath:
 
         about : [m]
         """
+        why, try_ = "it is a point in space.", "give (0.0, 0.0, 0.0)."
+        if shape_of(about) != (3,):
+            raise ModelError("end_load.about", repr(about), "three numbers [m]", why, try_)
+        point = numbers("end_load.about", about, unit="m", why=why, try_=try_)
         last = [self.nodes_of(rod).stop - 1 for rod in range(len(self.elements))]
-        force, arm = self.clamp_force[:, :, 1], self.position[:, last] - np.asarray(about)
+        force, arm = self.clamp_force[:, :, 1], self.position[:, last] - point
         moment = self.clamp_moment[:, :, 1] + np.cross(arm, force)
         return force.sum(axis=1), moment.sum(axis=1)
 
@@ -203,7 +207,7 @@ def wrapped_path(
     if times.size < 2 or not (np.diff(times) > 0.0).all():
         got, needs = f"{times.tolist()}", "two rising times or more"
         raise ModelError("wrapped_path.times", got, needs, why, try_)
-    rods = (rod,) if isinstance(rod, CosseratRod) else tuple(rod)
+    rods = (rod,) if isinstance(rod, CosseratRod) or not isinstance(rod, Sequence) else tuple(rod)
     check_rods(rods, partners, self_contact=self_contact)
     mu = check_friction(friction, rods)
     held = check_supports(rods, mu)
