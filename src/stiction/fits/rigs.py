@@ -154,10 +154,11 @@ class Simulated(Rig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.scenario, Scenario | str | Path):
+        given: object = self.scenario
+        if not isinstance(given, Scenario | str | Path):
             needs, why = "a scenario, its name or its file", "the rig simulates it."
             try_ = 'for example read_scenario("baseline").'
-            raise ModelError("Simulated.scenario", repr(self.scenario), needs, why, try_)
+            raise ModelError("Simulated.scenario", repr(given), needs, why, try_)
         if not isinstance(self.scenario, Scenario):
             object.__setattr__(self, "scenario", read_scenario(self.scenario))
         for name in ("force", "along"):

@@ -447,7 +447,8 @@ class UserThreshold(AdhesiveFriction):
         """Return values of a function, its gaps limited to `probe`, and which gaps are within."""
         # the normal law checks gaps and stretches; its values broadcast the two
         g = np.asarray(gap, dtype=np.float64) + 0.0 * adhesion.traction(gap, stretch)
-        near = np.clip(g, *self.probe)
+        low, high = self.probe
+        near = np.clip(g, low, high)
         values = np.array([_probe(function, entry) for entry in near.ravel()]).reshape(g.shape)
         return values, near, near == g
 

@@ -72,11 +72,11 @@ def test_sampled_dwell_times():
 
 def test_futures_name_their_loss_and_a_single_choice_lists_none():
     # it escapes from h1 = 0; if it still slides there at t = 0.5, it reaches an intersection
-    corner = st.PiecewiseSmooth(
+    two = st.PiecewiseSmooth(
         h=[lambda x: x[0], lambda x: x[1]], f=lambda x, s: (s[0], -1.0), x0=[0.0, 0.5]
     )
     runs = [
-        st.solve(corner, EventDriven(policy=policy), (0.0, 2.0), save=2)
+        st.solve(two, EventDriven(policy=policy), (0.0, 2.0), save=2)
         for policy in (Leave("+", 1.0), Sample(n=2, hazard=0.1))
     ]
     for found in runs:

@@ -86,7 +86,8 @@ def read_curve(
         why = "the decimal mark separates the integer part from the tenths."
         try_ = "leave it out to infer it from the file."
         raise ModelError("decimal", repr(decimal), "'.' or ','", why, try_)
-    for where, named in (("--unit", units or {}), ("--column", columns or {})):
+    given: dict[str, Mapping[str, object]] = {"--unit": units or {}, "--column": columns or {}}
+    for where, named in given.items():
         for quantity, word in named.items():
             if not isinstance(word, str):
                 why = "units and columns of a file have names."

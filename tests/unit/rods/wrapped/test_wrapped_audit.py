@@ -96,7 +96,7 @@ def test_a_moment_is_about_a_point_in_space(stepper, point):
         stepper[1].end_load(point)
 
 
-def test_a_residual_that_is_no_number_is_kept(stepper):
+def test_a_residual_that_is_no_number_stays(stepper):
     state, _ = stepper
     worst = dict(state.worst)
     state.worst["residual"] = np.nan, 0.5
