@@ -50,6 +50,16 @@ def end_of_stick_slip(scale=1.0):
     return brentq(return_speed, 0.8, 1.2, args=(scale,), xtol=1e-12)
 
 
+def test_stick_slip_of_a_brake_with_little_or_much_damping():
+    # I_1(z) tends to exp(z) / sqrt(2 pi z): c a = 2 D / sqrt(2 pi a / v_s)
+    for damping in (0.1, 1e-6):
+        asymptote = 0.01 * (2.0 * 100.0 / (damping * 0.01 * np.sqrt(2.0 * np.pi))) ** (2.0 / 3.0)
+        found = exact.stick_slip_end(damping, 100.0, 0.01)
+        assert found == pytest.approx(asymptote, rel=1.0 / (found / 0.01))
+    assert exact.stick_slip_end(0.0, 100.0, 0.01) == np.inf == exact.hopf_speed(0.0, 100.0, 0.01)
+    assert np.isnan(exact.stick_slip_end(2e4, 100.0, 0.01))
+
+
 def test_brake_sticks_up_to_the_closed_form():
     scales = 0.5 ** np.arange(4)
     limit = exact.stick_slip_end(BRAKE.damping, DROP, BRAKE.law.v_scale)

@@ -122,8 +122,9 @@ class Chain(Declared):
 
     default_method: ClassVar[str] = "EventDriven"
 
-    # results of a run do not depend on the times at which its state is saved
+    # results of a run do not depend on the times at which its state is saved, except these
     fewest_saves: ClassVar[int] = 2
+    of_saved_states: ClassVar[tuple[str, ...]] = ("stick_above_kinetic", "audit.stick_within_bound")
 
     mass: Annotated[Numbers, _MASS]
     stiffness: Annotated[Numbers, _SPRING]

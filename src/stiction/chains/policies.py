@@ -44,11 +44,10 @@ class SlipAtGrazing(Policy):
         why = "the mass slips at grazing events between after and before."
         try_ = "omit both to let it slip at all of them."
         for name, free in (("after", -math.inf), ("before", math.inf)):
-            if getattr(self, name) == free:
+            given = getattr(self, name)
+            if isinstance(given, float) and given == free:
                 continue
-            time = number(
-                f"SlipAtGrazing.{name}", getattr(self, name), unit="s", why=why, try_=try_
-            )
+            time = number(f"SlipAtGrazing.{name}", given, unit="s", why=why, try_=try_)
             object.__setattr__(self, name, time)
         if self.after > self.before:
             raise ModelError(

@@ -30,7 +30,8 @@ Floats = npt.NDArray[np.float64]
 def hopf_speed(damping: float, drop: float, v_scale: float) -> float:
     """Return the speed [m/s] of the surface above which steady slip is stable.
 
-    At this speed the damper compensates the decrease of friction: c = (D / v_s) exp(-V / v_s).
+    At this speed the damper compensates the decrease of friction: c = (D / v_s) exp(-V / v_s). It
+    is infinite without a damper, and negative if steady slip is stable at all speeds.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def hopf_speed(damping: float, drop: float, v_scale: float) -> float:
     Source: Hetzler, Schwarzer, Seemann 2007, Commun. Nonlinear Sci. Numer. Simul. 12, 83.
     Verified by: tests/exact/test_machine_parts.py::test_brake_grows_below_the_hopf_speed
     """
-    return float(v_scale * np.log(drop / (damping * v_scale)))
+    with np.errstate(divide="ignore"):
+        return float(v_scale * -np.log(damping * v_scale / drop))
 
 
 def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
@@ -54,7 +56,8 @@ def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
         c a = 2 D exp(-V / v_s) I_1(a / v_s),
 
     and stick-slip ends where this cycle grazes stick, a = V. The error is of second order in
-    D / (v_s sqrt(k m)), because the cycle is a sine to that order.
+    D / (v_s sqrt(k m)), because the cycle is a sine to that order. The speed is infinite without a
+    damper, and NaN if c v_s >= D: there is no stick-slip then.
 
     Parameters
     ----------
@@ -63,14 +66,19 @@ def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
     Source: derived here by averaging; the cycle is that of Hetzler, Schwarzer, Seemann 2007.
     Verified by: tests/exact/test_machine_parts.py::test_brake_sticks_up_to_the_closed_form
     """
-    angle = 2.0 * np.pi * np.arange(512) / 512
+    from scipy.special import i1e
+
+    lost = damping * v_scale / drop
+    if not 0.0 < lost < 1.0:
+        return np.inf if lost == 0.0 else np.nan
 
     def gain(z: float) -> float:
-        # I_1 is the mean of exp(z cos) cos over a period; the trapezoidal rule is exact to rounding
-        bessel = float(np.mean(np.exp(z * (np.cos(angle) - 1.0)) * np.cos(angle)))
-        return 2.0 * bessel / z - damping * v_scale / drop
+        # i1e(z) = exp(-z) I_1(z)
+        return 2.0 * float(i1e(z)) / z - lost
 
-    low, high = 1e-9, 1e3
+    low, high = 0.0, 1.0
+    while gain(high) > 0.0:
+        high *= 2.0
     for _ in range(100):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if gain(middle) > 0.0 else (low, middle)

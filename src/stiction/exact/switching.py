@@ -473,7 +473,9 @@ def _real_roots(a: float, b: float, c: float) -> list[float]:
     if square < 0.0:
         return []
     half = -0.5 * (b + float(np.copysign(np.sqrt(square), b)))
-    return [high / low for high, low in ((half, a), (c, half)) if low != 0.0]
+    roots = [high / low for high, low in ((half, a), (c, half)) if low != 0.0]
+    # a double root counts once
+    return roots[:1] if square == 0.0 else roots
 
 
 def _bisect(gap: Callable[[float], float], low: float, high: float) -> float:

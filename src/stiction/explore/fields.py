@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stiction.catalogue import attribute
-from stiction.core.fields import Finite, NonNegative, Positive, Rule, rules_of
+from stiction.core.fields import Components, Finite, NonNegative, Positive, Rule, rules_of
 from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.classes import KINDS, places
 from stiction.io.scenario.source import Table
@@ -22,13 +22,15 @@ _ROOTS = ("system", "method", "solve")
 # longer lists are data, not parameters
 _MOST_ENTRIES = 4
 _MOST_FIELDS = 80
-_LARGEST = 1e300
+_SMALLEST, _LARGEST = 1e-300, 1e300
 
 # names of fields with a logarithmic slider
 _BY_POWERS = re.compile(r"(^|_)(rtol|atol|tol|tolerance|step|dt|smoothing|part)$")
 # fields that are not negative though they declare no bound
 _ONE_SIDED = ("time", "t_start", "seed")
-_HEAD = re.compile(r"\[([\w.]+)\]\s*(?:#.*)?$")
+# fields that are no counts though they declare no rule
+_REAL = ("t_start", "t_end", "t_span")
+_HEAD = re.compile(r"(\[?)\[([\w.]+)\]\]?\s*(?:#.*)?$")
 _LINE = re.compile(r"([A-Za-z_]\w*)\s*=\s*([^#\"']+?)\s*#\s*(.+)$")
 
 
@@ -70,9 +72,10 @@ def fields_of(table: Table, text: str = "") -> list[Field]:
     notes, rules = comments(text), dict(_rules(table))
     fields = []
     for path, value in _numbers({key: table.get(key) for key in _ROOTS}, ""):
-        whole = path.partition("[")[0]
-        words = notes.get(path, notes.get(whole, ""))
-        fields.append(_field(path, value, words, rules.get(whole)))
+        # a field may be a list of numbers
+        of_list = re.sub(r"(\[\d+\])+$", "", path)
+        words = notes.get(path, notes.get(of_list, ""))
+        fields.append(_field(path, value, words, rules.get(of_list)))
     return fields[:_MOST_FIELDS]
 
 
@@ -80,6 +83,8 @@ def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
     """Yield the path of every declared field, with the rule for its admissible values."""
     tables = [(key, table.get(key)) for key in _ROOTS]
     for path, inner in tables:
+        if isinstance(inner, list):
+            tables += [(f"{path}[{i}]", one) for i, one in enumerate(inner)]
         if not isinstance(inner, Mapping):
             continue
         tables += [(f"{path}.{key}", value) for key, value in inner.items()]
@@ -89,13 +94,21 @@ def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
 
 
 def _classes(name: str, table: Table) -> Iterator[type]:
-    """Yield the class of a name; among methods of one name, that of the system's package."""
+    """Yield the class of a name; among several, that of the system's package, or of no system's."""
     modules = places(name)
     if len(modules) > 1:
-        of_system = KINDS["System"].get(str(table.get("system", {}).get("type")), "")
-        modules = {place for place in modules if place.split(".")[:2] == of_system.split(".")[:2]}
+        systems = KINDS["System"]
+        own = _package(systems.get(str(table.get("system", {}).get("type")), ""))
+        others = {_package(place) for place in systems.values()}
+        modules = {place for place in modules if _package(place) == own} or {
+            place for place in modules if _package(place) not in others
+        }
     for place in modules:
         yield attribute(place, name)
+
+
+def _package(place: str) -> tuple[str, ...]:
+    return tuple(place.split(".")[:2])
 
 
 def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
@@ -103,8 +116,8 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
     if isinstance(value, bool):
         return
     if isinstance(value, int | float):
-        # exclude NaN, infinity and integers beyond floating point
-        if abs(value) < _LARGEST:
+        # exclude NaN, infinity, integers beyond floating point, and what underflows
+        if value == 0 or _SMALLEST < abs(value) < _LARGEST:
             yield path, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
@@ -119,7 +132,10 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
 def _field(path: str, value: float | int, words: str, rule: Rule | None) -> Field:
     """Return the field of a number; the declared rule of its class bounds the slider."""
     name = path.rpartition(".")[2].partition("[")[0]
-    whole = isinstance(value, int)
+    # a file may write 1 for the number 1.0
+    real = isinstance(rule, Finite | Components) or name in _REAL
+    whole = isinstance(value, int) and not real
+    value = value if whole else float(value)
     if not words and isinstance(rule, Finite) and rule.unit not in ("", "1"):
         words = rule.unit
     if not whole and value > 0.0 and _BY_POWERS.search(name):
@@ -165,10 +181,22 @@ def comments(text: str) -> dict[str, str]:
     Verified by: tests/unit/explore/test_fields.py::test_comments_give_units
     """
     table, notes = "", {}
+    # the position of the last table of each list of tables
+    last: dict[str, int] = {}
     for line in text.splitlines():
         stripped = line.strip()
         if head := _HEAD.match(stripped):
-            table = head[1]
+            name = head[2]
+            if head[1]:
+                at = last.get(name, -1) + 1
+                last = {key: i for key, i in last.items() if not key.startswith(f"{name}.")}
+                last[name] = at
+            words = name.split(".")
+            begins = [".".join(words[: k + 1]) for k in range(len(words))]
+            table = ".".join(
+                f"{word}[{last[key]}]" if key in last else word
+                for word, key in zip(words, begins, strict=True)
+            )
         elif match := _LINE.match(stripped):
             notes[f"{table}.{match[1]}" if table else match[1]] = match[3].strip()[:80]
     return notes

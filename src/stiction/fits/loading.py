@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stiction.fits.outcome import Estimate
+from stiction.core.files import UNREADABLE
+from stiction.errors import StoreError
+from stiction.fits.outcome import Estimate, estimate_of
 from stiction.io.contents import FIT
 from stiction.io.scenario import Scenario, read_scenario
 from stiction.io.staging import whereabouts
 from stiction.io.store import load as load_run
-from stiction.io.verify import examine, refusal
+from stiction.io.verify import Verdict, examine, refusal
 
 if TYPE_CHECKING:
     from stiction.core.run import Run
@@ -37,6 +39,7 @@ class SavedFit:
     estimates : the parameters, without their profiles
     warnings : undetermined parameters, estimates at a bound, strongly correlated parameters
     summary : the content of fit.json
+    unverified : why the loaded files are not verified, "" if they are
 
     Examples
     --------
@@ -57,10 +60,11 @@ class SavedFit:
     estimates: Sequence[Estimate]
     warnings: Sequence[str]
     summary: Mapping[str, Any] = field(repr=False)
+    unverified: str = ""
 
     def __getitem__(self, name: str) -> Estimate:
-        """Return the estimate of one parameter."""
-        return {e.name: e for e in self.estimates}[name]
+        """Return the estimate of one parameter; KeyError names the nearest one."""
+        return estimate_of(self.estimates, name)
 
     def __repr__(self) -> str:
         """Return the one-screen summary of the fit."""
@@ -88,7 +92,7 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
     ----------
     path : the folder
     unverified : whether files that were changed after they were saved are read, as far as possible;
-        the field `unverified` of a run names these files
+        the field `unverified` of a run or fit names these files
 
     Raises
     ------
@@ -103,6 +107,18 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
     verdict = examine(folder, FIT)
     if verdict.summary is None or (verdict.suspect and not unverified):
         raise refusal(verdict)
+    try:
+        return _fit_of(verdict)
+    except UNREADABLE as error:
+        got = f"a file that cannot be read ({type(error).__name__}: {error})"
+        needs, why = "a saved fit as it was written", "the file is truncated or changed."
+        try_ = "restore it from a backup, or fit again."
+        raise StoreError(str(folder / FIT), got, needs, why, try_) from error
+
+
+def _fit_of(verdict: Verdict) -> SavedFit:
+    """Return the fit of a folder whose summary could be read."""
+    assert verdict.summary is not None
     summary = verdict.summary
     numbers = ("value", "error", "low", "high")
     estimates = [
@@ -118,5 +134,10 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
         for name, one in summary["parameters"].items()
     ]
     return SavedFit(
-        folder, summary["status"], tuple(estimates), tuple(summary["warnings"]), summary
+        folder=verdict.folder,
+        status=summary["status"],
+        estimates=tuple(estimates),
+        warnings=tuple(summary["warnings"]),
+        summary=summary,
+        unverified=verdict.doubt,
     )

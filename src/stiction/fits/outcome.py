@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Audit
+from stiction.errors import nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import Intervals
 from stiction.fits.parameters import Law, law_name
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from stiction.fits.problem import Problem
     from stiction.io.scenario import Scenario
 
-__all__ = ["Estimate", "Fit", "criteria", "screen"]
+__all__ = ["Estimate", "Fit", "criteria", "estimate_of", "screen"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -65,6 +66,14 @@ class Estimate:
     high: float
     message: str
     places: Floats = field(repr=False)
+
+
+def estimate_of(estimates: Sequence[Estimate], name: str) -> Estimate:
+    """Return the estimate of one parameter; KeyError names the nearest one."""
+    named = {one.name: one for one in estimates}
+    if name not in named:
+        raise KeyError(f"{name!r}: {nearest(name, named)}")
+    return named[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +128,8 @@ class Fit:
     problem: Problem = field(repr=False)
 
     def __getitem__(self, name: str) -> Estimate:
-        """Return the estimate of one parameter."""
-        return {e.name: e for e in self.estimates}[name]
+        """Return the estimate of one parameter; KeyError names the nearest one."""
+        return estimate_of(self.estimates, name)
 
     def __repr__(self) -> str:
         """Return the one-screen summary."""

@@ -167,6 +167,10 @@ def parameters_of(
         if not isinstance(given, Free):
             continue
         low = given.low if field in _SIGNED else max(given.low, 0.0)
+        if not (low < given.high and (given.start is None or given.start >= low)):
+            where, got = f"{type(rig).__name__}.{field}", repr(given)
+            needs, why = f"a value above {low:g}", f"a {field} is not negative."
+            raise ModelError(where, got, needs, why, "leave bounds and start out.")
         several = field in OF_CURVES and curves > 1
         for k in range(curves if field in OF_CURVES else 1):
             name = f"rig.{field}[{k + 1}]" if several else f"rig.{field}"

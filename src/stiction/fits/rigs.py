@@ -15,6 +15,7 @@ from typing import Annotated
 from stiction.core.fields import Count, Declared, Finite, NonNegative, Positive
 from stiction.errors import ModelError
 from stiction.io.scenario import Scenario, read_scenario
+from stiction.numerics.checks import number
 
 __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 
@@ -41,6 +42,12 @@ class Free(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("low", "high"):
+            given = getattr(self, name)
+            if not (isinstance(given, float) and math.isinf(given)):
+                why, try_ = "it is a bound of the value.", "leave it out for no bound."
+                given = number(f"Free.{name}", given, why=why, try_=try_)
+                object.__setattr__(self, name, given)
         if not self.low < self.high:
             got, why = f"{self.low:g} to {self.high:g}", "no value lies between these bounds."
             raise ModelError("Free.low", got, "low < high", why, "leave the bounds out.")
@@ -147,6 +154,11 @@ class Simulated(Rig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        given: object = self.scenario
+        if not isinstance(given, Scenario | str | Path):
+            needs, why = "a scenario, its name or its file", "the rig simulates it."
+            try_ = 'for example read_scenario("baseline").'
+            raise ModelError("Simulated.scenario", repr(given), needs, why, try_)
         if not isinstance(self.scenario, Scenario):
             object.__setattr__(self, "scenario", read_scenario(self.scenario))
         for name in ("force", "along"):

@@ -23,6 +23,7 @@ from stiction.numerics.checks import number, whole
 __all__ = ["DI", "EA", "AdhesiveFriction", "Frictionless", "UserThreshold", "amontons"]
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 _WHY_MU = "a negative threshold would push the body along and create energy."
 _TRY_MU = "give a number >= 0, or use Frictionless()."
@@ -217,10 +218,11 @@ class DI(AdhesiveFriction):
         return np.array([1.0, self.tau(adhesion), self.gap_cut(adhesion), k, 0.0])
 
     def matching_ea(self, adhesion: Adhesion, s_cut: float = 1.0) -> EA:
-        """Return the EA law that has the same threshold at `gap_eq`, without stretch.
+        """Return the EA law whose threshold at `gap_eq` is the tau of this law, without stretch.
 
-        mu_EA = mu_DI T_max / |T(g_cut)| with g_cut of EA. Away from `gap_eq` and under
-        stretch the two models differ.
+        mu_EA = mu_DI T_max / |T(g_cut)| with g_cut of EA. The threshold of DI is below tau by the
+        factor 1 / (1 + exp(k (g_eq - g_cut))): by 4e-5 by default, by half for s_cut = 0. Away from
+        `gap_eq` and under stretch the two models differ.
 
         Source: Mergel, Scheibert, Sauer 2021, eq. (36).
         Verified by: tests/exact/test_adhesion.py::test_matched_models
@@ -292,9 +294,10 @@ class EA(AdhesiveFriction):
         return np.array([2.0, self.mu, cut, 0.0, float(adhesion.traction(cut))])
 
     def matching_di(self, adhesion: Adhesion, sharpness: float = 80.0) -> DI:
-        """Return the DI law with the same threshold at `gap_eq` and its cut-off at `gap_max`.
+        """Return the DI law whose tau is this threshold at `gap_eq`, with its cut-off at `gap_max`.
 
-        mu_DI = mu_EA |T(g_cut)| / T_max. Away from `gap_eq` and under stretch they differ.
+        mu_DI = mu_EA |T(g_cut)| / T_max. The threshold of DI is below tau, see `DI.matching_ea`: by
+        a third for sharpness = 1. Away from `gap_eq` and under stretch the two models differ.
 
         Source: Mergel, Scheibert, Sauer 2021, eq. (36).
         Verified by: tests/exact/test_adhesion.py::test_matched_models
@@ -330,7 +333,8 @@ class UserThreshold(AdhesiveFriction):
     ----------
     function : takes a gap [m], returns s [Pa] >= 0; plain Python on floats
     slope_function : d threshold / d gap [Pa/m]; checked against differences
-    probe : gaps [m], lowest and highest, between which both are checked here
+    probe : gaps [m], lowest and highest, between which both are checked here; s is constant
+        beyond them
     current : True if s is per current area, False if per reference area
 
     Raises
@@ -375,14 +379,19 @@ class UserThreshold(AdhesiveFriction):
             bad = int(np.argmin(good))
             raise ModelError(
                 "UserThreshold.function",
-                f"s = {values[bad]!r} with slope {slopes[bad]!r} at the gap {gaps[bad]:.6g} m",
+                f"s = {values[bad]:.6g} with slope {slopes[bad]:.6g} at the gap {gaps[bad]:.6g} m",
                 "a finite s >= 0 with a finite slope at every gap",
                 _WHY_MU,
                 "bound the function from below, or narrow `probe` to gaps that occur.",
             )
         step = 1e-6 * (high - low)
-        rise = [_probe(self.function, g + step) - _probe(self.function, g - step) for g in gaps]
-        differences = np.array(rise) / (2.0 * step)
+        # the function may be defined between the two gaps only
+        left, right = np.maximum(gaps - step, low), np.minimum(gaps + step, high)
+        rise = [
+            _probe(self.function, b) - _probe(self.function, a)
+            for a, b in zip(left, right, strict=True)
+        ]
+        differences = np.array(rise) / (right - left)
         scale = max(float(values.max()) / (high - low), float(np.abs(slopes).max()))
         off = ~(np.abs(differences - slopes) <= 1e-3 * scale)
         # one probe in 24 may hit a kink
@@ -390,7 +399,7 @@ class UserThreshold(AdhesiveFriction):
             bad = int(np.argmax(off))
             raise ModelError(
                 "UserThreshold.slope_function",
-                f"{slopes[bad]!r} Pa/m at the gap {gaps[bad]:.6g} m",
+                f"{slopes[bad]:.6g} Pa/m at the gap {gaps[bad]:.6g} m",
                 f"the derivative of `function`, near {differences[bad]:.6g} Pa/m there",
                 "Newton's method uses it; a wrong one stops it from converging.",
                 "differentiate s with respect to the gap.",
@@ -408,12 +417,40 @@ class UserThreshold(AdhesiveFriction):
     def threshold(
         self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0
     ) -> Floats:
-        """Return the sliding threshold [Pa]."""
-        return _mapped(self.function, gap, adhesion, stretch)
+        """Return the sliding threshold [Pa].
+
+        Raises
+        ------
+        ModelError : if s is negative or not finite.
+        """
+        values, gaps, _ = self._mapped(self.function, gap, adhesion, stretch)
+        good = np.isfinite(values) & (values >= 0.0)
+        if not good.all():
+            bad = int(np.argmin(good))
+            got = f"s = {values.flat[bad]:.6g} at the gap {gaps.flat[bad]:.6g} m"
+            try_ = "bound the function from below, or narrow `probe`."
+            raise ModelError("UserThreshold.function", got, "a finite s >= 0", _WHY_MU, try_)
+        return values
 
     def slope(self, gap: npt.ArrayLike, adhesion: Adhesion, stretch: npt.ArrayLike = 1.0) -> Floats:
         """Return d threshold / d gap [Pa/m]."""
-        return _mapped(self.slope_function, gap, adhesion, stretch)
+        slopes, _, inside = self._mapped(self.slope_function, gap, adhesion, stretch)
+        return np.asarray(np.where(inside, slopes, 0.0))
+
+    def _mapped(
+        self,
+        function: Callable[[float], float],
+        gap: npt.ArrayLike,
+        adhesion: Adhesion,
+        stretch: npt.ArrayLike,
+    ) -> tuple[Floats, Floats, Bools]:
+        """Return values of a function, its gaps limited to `probe`, and which gaps are within."""
+        # the normal law checks gaps and stretches; its values broadcast the two
+        g = np.asarray(gap, dtype=np.float64) + 0.0 * adhesion.traction(gap, stretch)
+        low, high = self.probe
+        near = np.clip(g, low, high)
+        values = np.array([_probe(function, entry) for entry in near.ravel()]).reshape(g.shape)
+        return values, near, near == g
 
     def sampled(self, count: int = 4001) -> Floats:
         """Return samples between the gaps of `probe` for kernels, in a new array.
@@ -468,16 +505,5 @@ def _probe(function: object, gap: float) -> float:
         return np.nan
     try:
         return float(function(float(gap)))
-    except (ArithmeticError, LookupError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return np.nan
-
-
-def _mapped(
-    function: Callable[[float], float],
-    gap: npt.ArrayLike,
-    adhesion: Adhesion,
-    stretch: npt.ArrayLike,
-) -> Floats:
-    # the normal law checks gaps and stretches; its values broadcast the two
-    g = np.asarray(gap, dtype=np.float64) + 0.0 * adhesion.traction(gap, stretch)
-    return np.array([float(function(float(entry))) for entry in g.ravel()]).reshape(g.shape)

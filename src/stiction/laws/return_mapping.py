@@ -20,6 +20,9 @@ __all__ = ["Tangential", "convective_increment", "return_map"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+# squared sine of the angle between two tangents, below which rounding decides. Chosen
+_PARALLEL = 1e-15
+
 
 class Tangential(NamedTuple):
     """Result of the return map for n points with d components each.
@@ -143,6 +146,17 @@ def convective_increment(increment: npt.ArrayLike, tangents: npt.ArrayLike) -> F
             "add an axis where there is one point or one tangent.",
         )
     metric = np.einsum("nai,nbi->nab", a, a)
+    # relative to the lengths of the tangents, so that their unit does not matter
+    lengths = np.einsum("naa->na", metric).prod(axis=1)
+    finite = np.isfinite(d).all() and np.isfinite(a).all()
+    if not (finite and (np.linalg.det(metric) > _PARALLEL * lengths).all()):
+        raise ModelError(
+            "convective_increment",
+            "numbers that are not finite, or tangents that are zero or parallel",
+            "finite increments, and independent tangents",
+            "the tangents are the axes of the coordinates of the surface.",
+            "check the parametrisation of the surface at the projection.",
+        )
     along = np.einsum("nai,ni->na", a, d)
     return np.asarray(np.linalg.solve(metric, along[:, :, None])[:, :, 0])
 

@@ -117,6 +117,13 @@ def _check_arguments(cls: type, count: int, given: Mapping[str, object]) -> None
             why = f"{cls.__name__} has no parameter of this name."
             needs = f"one of {', '.join(known)}" if known else "no parameter"
             raise ModelError(f"{cls.__name__}.{name}", repr(given[name]), needs, why, hint)
+    positional = known[: code.co_argcount - 1]
+    twice = [name for name in positional[:count] if name in given]
+    if count > len(positional) or twice:
+        got = f"{twice[0]} twice" if twice else f"{count} arguments without a name"
+        needs = f"at most {len(positional)}: {', '.join(positional)}"
+        why, try_ = "each argument is given once.", "give the arguments by name."
+        raise ModelError(cls.__name__, got, needs, why, try_)
     needed = known[: code.co_argcount - 1 - len(init.__defaults__ or ())]
     if missing := [name for name in needed[count:] if name not in given]:
         pattern = ", ".join(f"{name}=..." for name in needed)
@@ -233,7 +240,8 @@ def whole(
     Verified by: tests/unit/test_bounds.py::test_every_count_is_bounded
     """
     wanted = f"a whole number >= {least}"
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    # NumPy counts durations as integers
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, (int, np.integer)):
         raise ModelError(where, repr(value), wanted, why, try_)
     if value < least:
         raise ModelError(where, repr(int(value)), wanted, why, try_)
@@ -281,26 +289,30 @@ _NOT_NUMBERS = (bool, np.bool_, str, bytes, dict, set, frozenset)
 
 
 def _plain(value: object, unit: str) -> object:
-    """Return a value that NumPy converts to floats; raise TypeError for flags, text and mappings.
+    """Return a value that NumPy converts to floats; raise TypeError for values of another kind.
 
-    A quantity with a unit, such as one of pint, is converted to `unit`, or to a number without a
+    Such values are flags, text, mappings, complex numbers, dates, durations and masked entries. A
+    quantity with a unit, such as one of pint, is converted to `unit`, or to a number without a
     unit if the field has none.
 
     Verified by: tests/unit/numerics/test_quantities.py::test_quantities_are_converted
     """
-    if value is None or isinstance(value, _NOT_NUMBERS):
+    if _is_no_number(value):
         raise TypeError("not numbers")
     if _has_unit(value):
         return _magnitude(value, unit)
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "iuf":
-            raise TypeError("not numbers")
-    elif isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
-        if any(entry is None or isinstance(entry, _NOT_NUMBERS) for entry in value):
+        if any(map(_is_no_number, value)):
             raise TypeError("not numbers")
         value = [_magnitude(entry, unit) if _has_unit(entry) else entry for entry in value]
     return value
+
+
+def _is_no_number(value: object) -> bool:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind not in "iuf" or bool(np.ma.is_masked(value))
+    return value is None or isinstance(value, _NOT_NUMBERS)
 
 
 def _has_unit(value: object) -> bool:

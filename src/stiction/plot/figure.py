@@ -76,10 +76,10 @@ class ScaledTicks(Formatter):
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Return the labels of all ticks, each with the decimals that the longest needs."""
         scaled = np.asarray(values, dtype=np.float64) / self.factor
-        size = np.abs(scaled).max(initial=0.0)
-        decimals = 0
+        size, decimals = np.abs(scaled).max(initial=0.0), 0
         while decimals < 9 and not np.allclose(
             scaled, np.round(scaled, decimals), rtol=0.0, atol=1e-6 * size
         ):
             decimals += 1
-        return [f"{value + 0.0:.{decimals}f}".replace("-", "−") for value in scaled]
+        form = f".{decimals}f" if size >= 1e-6 else ".3g"  # with an exponent
+        return [f"{value + 0.0:{form}}".replace("-", "−") for value in scaled]

@@ -20,7 +20,13 @@ from stiction.core.method import Method
 from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.io.scenario import Scenario
-from stiction.studies.results import STANDARD, reduce_members, split_reduction
+from stiction.studies.results import (
+    STANDARD,
+    Reading,
+    fewest_saves,
+    reduce_members,
+    split_reduction,
+)
 
 if TYPE_CHECKING:
     from stiction.studies.members import Job
@@ -54,7 +60,7 @@ def block_of(job: Job) -> Filling | None:
         return None
     requested = list(job.reading.names) or _default_results(job)
     names = {name: split_reduction(name) for name in requested}
-    save = _saved_at(scenario)
+    save = _saved_at(scenario, job.reading)
     if save is None:
         return None
     paths = [p.steps[1:] for p in job.places]
@@ -68,7 +74,7 @@ def block_of(job: Job) -> Filling | None:
 
     def fill(columns: Sequence[Array], arrays: dict[str, Array]) -> npt.NDArray[np.bool_]:
         block = solve(columns)
-        done = block.valid
+        done = block.valid.copy()
         if not done.any():
             return done
         standard = _standard_results(block)
@@ -80,19 +86,21 @@ def block_of(job: Job) -> Filling | None:
                 values = np.asarray(_result(block, standard, inside), dtype=np.float64)
                 if reduction is not None:
                     values = reduce_members(reduction, values)
-                _fill(arrays[name], values, done)
+                if not _fill(arrays[name], values, done):
+                    # solved singly, which reports what is left out
+                    done[:] = False
         return done
 
     return fill
 
 
-def _saved_at(scenario: Scenario) -> Array | None:
+def _saved_at(scenario: Scenario, reading: Reading) -> Array | None:
     """Return the saved times; None if blocks of the system do not support them.
 
     A system with a number `fewest_saves` has results that do not depend on the saved times; without
     a request a study then saves this number of states, at both ends if it is 2.
     """
-    fewest = getattr(scenario.system, "fewest_saves", None)
+    fewest = fewest_saves(scenario.system, reading)
     if fewest is None:
         # results depend on the saved times, which must be those of a single run
         return saved_times(scenario.save, *scenario.t_span, scenario.system.state_size)
@@ -132,14 +140,15 @@ def _standard_results(block: Block) -> dict[str, Array]:
     }
 
 
-def _fill(entries: Array, values: Array, done: npt.NDArray[np.bool_]) -> None:
-    """Copy results into entries of another shape; pad with NaN, or drop excess values.
+def _fill(entries: Array, values: Array, done: npt.NDArray[np.bool_]) -> bool:
+    """Copy results into entries of another shape, padded with NaN; return whether all had room.
 
     Entries with another number of axes keep their NaN: members of a different shape have no common
     axes with those whose shape the entries were made for.
     """
     if entries.ndim != values.ndim:
-        return
+        return not np.isfinite(values[done]).any()
     pairs = zip(entries.shape[1:], values.shape[1:], strict=True)
     part = tuple(slice(0, min(a, b)) for a, b in pairs)
     entries[(slice(None), *part)][done] = values[(slice(None), *part)][done]
+    return all(a >= b for a, b in zip(entries.shape[1:], values.shape[1:], strict=True))

@@ -28,7 +28,7 @@ from stiction.plot.style import (
     new_figure,
     scale_axis,
 )
-from stiction.studies.results import ABSENT, STANDARD, STATUSES
+from stiction.studies.results import ABSENT, STANDARD, STATUSES, without_run
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
@@ -100,7 +100,7 @@ class StudyFigures(Animated):
     def curve(self, name: str | None = None) -> PaperFigure:
         """Return median and 5 % to 95 % quantiles of a result over the first swept field."""
         name = name or self._first()
-        path = self._numeric()[0]
+        path = self._plane()[2][0]
         x, values = self._values(path), self._result(name)
         figure = new_figure(*_SIZE)
         ax = grid(figure, margins=(0.6, 0.16, 0.45, 0.3))[0][0]
@@ -187,8 +187,8 @@ class StudyFigures(Animated):
             needs, why = "one of " + ", ".join(known), "only these results were saved."
             raise ModelError("plot", repr(name), needs, why, nearest(name, known))
         values = np.asarray(self.study.table[name], dtype=np.float64)
-        absent = self.study.table["status"] == ABSENT
-        values[absent] = np.nan
+        status = self.study.table["status"]
+        values[status == ABSENT if name == "status" else without_run(status)] = np.nan
         return values
 
     def unit(self, name: str) -> str:
@@ -216,27 +216,19 @@ class StudyFigures(Animated):
             return [STATUSES[c].replace("_", " ") for c in codes], place
         name = name or self._first()
         values = self._result(name)
-        values = values.reshape(len(values), -1)[:, 0]
+        values = _largest(values)
         distinct = np.unique(values[np.isfinite(values)])
         if 1 < len(distinct) <= _FEW:
             place = np.searchsorted(distinct, np.nan_to_num(values))
-            place[~np.isfinite(values) | (status == ABSENT)] = -1
+            place[~np.isfinite(values)] = -1
             return [f"{_words(name)} {v:.4g}" for v in distinct], place
         place = np.where(np.isfinite(values), 0, 1)
-        place[status == ABSENT] = -1
+        place[without_run(status)] = -1
         return [_words(name), f"no {_words(name)}"], place
 
     def _map(self, name: str, colours: Any) -> PaperFigure:
         x, y, axes = self._plane()
-        values = self._result(name)
-        values = values.reshape(len(values), -1)
-        # a result that is a list is drawn by its largest entry
-        with np.errstate(all="ignore"):
-            drawn = np.where(
-                np.isfinite(values).any(axis=1),
-                np.nanmax(np.where(np.isfinite(values), values, -np.inf), axis=1),
-                np.nan,
-            )
+        drawn = _largest(self._result(name))
         figure = new_figure(COLUMN, 2.7)
         ax = grid(figure, margins=_MARGINS)[0][0]
         good = np.isfinite(drawn)
@@ -270,6 +262,14 @@ class StudyFigures(Animated):
         else:
             ax.set_yticks([])
             ax.yaxis.label.set_color(INK)
+
+
+def _largest(values: Array) -> Array:
+    """Return the largest finite entry of each member, NaN without one: a list is drawn by it."""
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    known = np.isfinite(flat)
+    largest = np.where(known, flat, -np.inf).max(axis=1, initial=-np.inf)
+    return np.asarray(np.where(known.any(axis=1), largest, np.nan))
 
 
 def _band(values: Array) -> tuple[float, float, float]:
@@ -320,6 +320,9 @@ def write_study_figures(
     for name in wanted:
         if name.partition(":")[0] not in StudyFigures.NAMES:
             raise ModelError(_unknown(name.partition(":")[0]))
+        if name.startswith("events:"):
+            needs, why = "'events' alone", "it is the number of events."
+            raise ModelError("plot", repr(name), needs, why, f"draw map:{name.partition(':')[2]}.")
     dpi = check_looks(format, dpi)
     paths = []
     for name in dict.fromkeys(wanted):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from stiction.studies.results import (
     STATUSES,
     Reading,
     Result,
+    fewest_saves,
     results_of,
     standard_results,
     trajectories_of,
@@ -91,14 +92,15 @@ def solve_member(job: Job, values: Sequence[Any]) -> Run:
     save: Any = job.n_times or scenario.save
     if save is None:
         # if the results do not depend on the saved times, few are saved
-        save = getattr(scenario.system, "fewest_saves", None)
+        save = fewest_saves(scenario.system, job.reading)
     return scenario.solve(save=save, throw=False)
 
 
 def probe(job: Job) -> dict[str, Result]:
     """Solve up to five members and return their results: names, shapes and units for the store.
 
-    This compiles the kernels too.
+    This compiles the kernels too. Arrays are as large as those of the member with the largest
+    integers and the longest lists in the swept fields.
 
     Raises
     ------
@@ -107,22 +109,46 @@ def probe(job: Job) -> dict[str, Result]:
     size = len(next(iter(job.columns[-1].values())))
     results: dict[str, Result] = {}
     failure: StictionError | None = None
-    for member in _spread(size, _MOST_PROBES):
+    largest, complete = _largest_members(job), False
+    for member in dict.fromkeys([*largest, *_spread(size, _MOST_PROBES)]):
+        if complete and member not in largest:
+            break
         try:
             run = solve_member(job, job.values(-1, member))
             for name, result in _results_of_member(job, run).items():
-                if name not in results or not results[name].values.shape:
-                    results[name] = result
+                results[name] = _with_room(results.get(name, result), result)
             results_of(run, job.reading)
+            complete = True
         except StictionError as error:
             failure = failure or error
-            continue
+    if complete:
         return results
     # no member has all results, but each result has a member
     if results and set(job.reading.names) <= set(results):
         return results
     assert failure is not None
     raise failure
+
+
+def _largest_members(job: Job) -> list[int]:
+    """Return a member with the largest value of each swept integer, and with the longest list."""
+    members = []
+    for place in job.places:
+        column = job.columns[-1][place.path]
+        if column.dtype.kind == "O":
+            column = np.array([len(v) if isinstance(v, list | tuple) else 0 for v in column])
+        seeds = place.path.rpartition(".")[2] == "seed"
+        if column.dtype.kind in "iu" and not seeds and column.min() < column.max():
+            members.append(int(np.argmax(column)))
+    return members
+
+
+def _with_room(one: Result, other: Result) -> Result:
+    """Return a result whose array is large enough for both; a number gives way to a list."""
+    a, b = one.values.shape, other.values.shape
+    if not a or len(a) != len(b):
+        return one if a else other
+    return replace(one, values=np.full(np.maximum(a, b), np.nan))
 
 
 def _spread(size: int, most: int) -> list[int]:
@@ -338,7 +364,10 @@ def _solve_into(
         arrays[name][index] = number
     for name, result in results.items():
         if name in job.manifest.variables and name not in STANDARD:
-            _fill(arrays[name][index : index + 1], result.values)
+            entry = arrays[name][index : index + 1]
+            if not _fill(entry, result.values):
+                text = f"{name}: values of the shape {result.values.shape} in {entry.shape[1:]}"
+                notes.append(Note(slot, "failed", text[:_MOST_REASON]))
     if not run.status.ok:
         text = f"{run.status.value}: {run.reason}"
         notes.append(Note(slot, "failed", text[:_MOST_REASON]))
@@ -352,12 +381,16 @@ def _solve_into(
         notes.append(Note(slot, "determinism", text))
 
 
-def _fill(entry: Array, values: Array) -> None:
-    """Copy an array into an entry of another shape; pad with NaN, or drop excess values."""
+def _fill(entry: Array, values: Array) -> bool:
+    """Copy an array into an entry of another shape, padded with NaN; return whether all had room.
+
+    Of an array with another number of axes nothing is copied.
+    """
     if entry.shape[1:] == values.shape:
         entry[0] = values
-        return
+        return True
     if entry.ndim - 1 != values.ndim:
-        return
+        return not np.isfinite(values).any()
     part = tuple(slice(0, min(a, b)) for a, b in zip(entry.shape[1:], values.shape, strict=True))
     entry[0][part] = values[part]
+    return all(a >= b for a, b in zip(entry.shape[1:], values.shape, strict=True))

@@ -26,11 +26,13 @@ __all__ = [
     "Reading",
     "Result",
     "UnknownResult",
+    "fewest_saves",
     "reduce_members",
     "results_of",
     "split_reduction",
     "standard_results",
     "trajectories_of",
+    "without_run",
 ]
 
 Array = npt.NDArray[Any]
@@ -111,6 +113,19 @@ class Reading:
         return cls(names, tuple(k for k in given if not isinstance(k, str)))
 
 
+def fewest_saves(system: object, reading: Reading) -> int | None:
+    """Return how many states a member saves; None for as many as a single run.
+
+    A system says by `fewest_saves` that its results do not depend on the times at which states are
+    saved, and by `of_saved_states` which results do.
+
+    Verified by: tests/unit/studies/test_results.py::test_states_are_saved_where_a_result_needs_them
+    """
+    dependent = getattr(system, "of_saved_states", ())
+    asked = any(split_reduction(name)[1] in dependent for name in reading.names)
+    return None if asked else getattr(system, "fewest_saves", None)
+
+
 def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, Result]:
     """Return the requested results of a run, without the standard ones.
 
@@ -157,6 +172,12 @@ def standard_results(run: Run) -> dict[str, float]:
     }
 
 
+def without_run(status: Array) -> npt.NDArray[np.bool_]:
+    """Return which members have no run, and so no number of events: not solved yet, or failed."""
+    failed = [STATUSES.index(word) for word in ("refused", "error", "died")]
+    return np.isin(status, [ABSENT, *failed])
+
+
 def trajectories_of(run: Run, n_times: int) -> dict[str, Result]:
     """Return the saved arrays of a run at `n_times` times; NaN after its end."""
     results = {"time": Result(_padded(run.time, n_times), ("row",), run.time_unit, "time")}
@@ -177,10 +198,14 @@ def _padded(values: Array, n_times: int) -> Array:
 
 
 def _defaults(run: Run) -> tuple[str, ...]:
-    """Return the names of all numeric results; those of the final state if there are none."""
+    """Return the names of all numeric results; those of the final state if there are none.
+
+    Results that depend on the saved states are left out, because members save few.
+    """
     names = []
+    dependent = getattr(run.system, "of_saved_states", ())
     for name, quantity in run.quantities.items():
-        if quantity.value is None or _is_numeric(quantity.value):
+        if name not in dependent and (quantity.value is None or _is_numeric(quantity.value)):
             names.append(name)
     return tuple(names) or tuple(f"final.{name}" for name in run.final)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import StoreError
-from stiction.studies.results import ABSENT, STANDARD, STATUSES
+from stiction.studies.results import ABSENT, STANDARD, STATUSES, without_run
 from stiction.studies.store import Manifest, Note, Store
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def _swept(values: Array) -> str:
 
 
 def _spread(values: Array, status: Array, unit: str) -> str:
-    known = np.asarray(values[status != ABSENT], dtype=np.float64)
+    known = np.asarray(values[~without_run(status)], dtype=np.float64)
     known = known[np.isfinite(known)]
     if not known.size:
         return "none"

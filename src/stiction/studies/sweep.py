@@ -107,9 +107,10 @@ class Sweep(Record):
     design : how values are combined to members: Grid(), Paired(), LatinHypercube(...), Sobol(...),
         Saltelli(...)
     results : names of results, or functions of a run that return {name: number or array}. () saves
-        all numeric results. The reductions max(NAME), min, mean, sum, first, last and count turn a
-        list into a number. `final.x`, `energy.friction_heat`, `events.slip`, `stats.steps` and
-        `audit.CHECK` name further results
+        all numeric results except `stick_above_kinetic`, for which each member must save as many
+        states as a single run, and is slower. The reductions max(NAME), min, mean, sum, first, last
+        and count turn a list into a number. `final.x`, `energy.friction_heat`, `events.slip`,
+        `stats.steps` and `audit.CHECK` name further results
     trajectories : number of times at which the state of each member is saved; 0 for none
     t_span, method : if `scenario` is a system, its start and end [time unit] and its method
     title : title of the study, one line

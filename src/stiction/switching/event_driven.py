@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,8 @@ from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.nonuniqueness.choices import (
     LossPoint,
     Start,
+    side_continuations,
     starts,
-    undecided_continuations,
 )
 from stiction.switching.nonuniqueness.exits import dwell_time
 from stiction.switching.nonuniqueness.initial_modes import start_sides
@@ -47,7 +47,7 @@ from stiction.switching.nonuniqueness.intersections import (
 )
 from stiction.switching.nonuniqueness.validation import check_normals, refuse_mode, seed
 from stiction.switching.outcome import FlowHistory, build_run
-from stiction.switching.policies import ByKind, Leave, Sample, Stop
+from stiction.switching.policies import ByKind, Stop
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
@@ -106,8 +106,8 @@ class _Integrator:
         self.method, self.system, self.request, self.steps = method, system, request, steps
         longest = np.inf if method.max_step is None else float(method.max_step)
         self.tolerance = Tolerance(method.rtol, method.atol, longest)
-        # kernels return when the arrays for events are full
-        stored = min(_MOST_STORED_EVENTS, max(method.max_events, 3) + 1)
+        # kernels return when the arrays for events are full, which have room for one more
+        stored = min(_MOST_STORED_EVENTS, method.max_events + 1)
         self.path = Trajectory(
             system,
             self.tolerance,
@@ -123,7 +123,8 @@ class _Integrator:
         self.leaving = DelayedExit.table()
         self.leave = self.leaving[0]
         self.leave.at = np.inf
-        self.futures: list[tuple[LossPoint, Start]] = []
+        # the number of a loss, the loss, and a start of each future chosen there
+        self.futures: list[tuple[int, LossPoint, Start]] = []
 
     @functools.cached_property
     def rng(self) -> np.random.Generator:
@@ -359,28 +360,13 @@ class _Integrator:
 
     def _at_split(self) -> Status | None:
         """Choose at a grazing after which the solution may stay on its side or change it."""
-        path, kind = self.path, "fold"
         policy = self.policy.fold if isinstance(self.policy, ByKind) else self.policy
         surface = int(self._last_event().surface)
-        side = float(path.sides[surface])
         if isinstance(policy, Stop):
-            self._note_loss(kind, surface, "stopped")
+            self._note_loss("fold", surface, "stopped")
             self.reason = "at a grazing the solution may stay on its side or leave to the other one"
             return Status.STOPPED
-        if isinstance(policy, Leave):
-            target_side = 1.0 if policy.side == "+" else -1.0
-        elif isinstance(policy, Sample):
-            target_side = 1.0 if self.rng.random() < 0.5 else -1.0
-        else:
-            target_side = side
-        if side == 0.0 or target_side == side:
-            self._note_loss(kind, surface, "it stays in its mode")
-            return None
-        self._note_loss(kind, surface, f"leave to {'+' if target_side > 0.0 else '-'}")
-        sides = path.sides
-        sides[surface] = target_side
-        path.log(r.CROSS, surface, side, target_side)
-        self._place_state(path.t, path.x, sides)
+        self._choose_side("fold", surface, policy)
         return None
 
     def _undecided(self) -> Status | None:
@@ -398,16 +384,26 @@ class _Integrator:
                 f"they separate {margin:.2g} errors of the run away"
             )
             return Status.STOPPED
-        loss = LossPoint("undecided", path.t, path.x, path.sides, surface)
-        options = undecided_continuations(policy, loss, self.rng)
-        if len(options) > 1:
-            self.futures += [(loss, start) for start in options]
-        self._note_loss("undecided", surface, options[0].note, more)
+        self._choose_side("undecided", surface, policy, more)
+        return None
+
+    def _choose_side(
+        self,
+        kind: str,
+        surface: int,
+        policy: Policy,
+        more: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """Note a loss at a surface, and continue on the side of it that a policy chooses."""
+        path = self.path
+        loss = LossPoint(kind, path.t, path.x, path.sides, surface)
+        options = side_continuations(policy, loss, self.rng)
+        self._add_futures(loss, options)
+        self._note_loss(kind, surface, options[0].note, more)
         before, after = float(loss.sides[surface]), float(options[0].sides[surface])
         if after != before:
             path.log(r.CROSS, surface, before, after)
             self._place_state(path.t, path.x, options[0].sides)
-        return None
 
     # ---- where determinism is lost
 
@@ -425,6 +421,11 @@ class _Integrator:
             before = float(sides[surface])
             self.path.log(_KINDS[kind], surface, before, before)
             self._store_events()
+
+    def _add_futures(self, loss: LossPoint, options: Sequence[Start]) -> None:
+        """Keep the futures chosen at the next loss, if they are several."""
+        if len(options) > 1:
+            self.futures += [(len(self.losses), loss, start) for start in options]
 
     def _at_loss(
         self, kind: str, surface: int, other: int = -1, directions: int = 0, margin: float = np.inf
@@ -448,8 +449,8 @@ class _Integrator:
             self._note_loss(kind_of_loss, surface, why, more)
             self.reason = f"{kind} at t = {loss.t:.9g}: {why}"
             return Status.STOPPED
+        self._add_futures(loss, options)
         self._note_loss(kind_of_loss, surface, options[0].note, more)
-        self.futures += [(loss, start) for start in options]
         return self._continue_from(loss, options[0])
 
     def _continue_from(self, loss: LossPoint, start: Start) -> Status | None:
@@ -474,7 +475,7 @@ class _Integrator:
                 path.log(kind, k, before, after)
         if start.dwell > 0.0:
             self.leave.at, self.leave.side = t + start.dwell, start.side
-            self.leave.surface = loss.surface if start.surface is None else start.surface
+            self.leave.surface = _surface_left(loss, start)
         return None
 
     def _add_energies(self, start: Start) -> None:
@@ -493,6 +494,9 @@ class _Integrator:
         states = flow.saved_states[int(flow.progress.saves) :]
         states[:, 1 : n + 1] = loss.x
         states[:, n + 1 :] = flow.y[n + 1 :]
+        signs = flow.saved_signs[int(flow.progress.saves) :]
+        signs[:] = loss.sides
+        signs[:, loss.surface] = 0.0
         flow.progress.saves = flow.save.size
         flow.y[n] = self.request.t_end
 
@@ -518,6 +522,7 @@ class _Integrator:
             else:
                 saved[sample, 1 : n + 1] = loss.x
                 saved[sample, n + 1 :] = flow.y[n + 1 :]
+                flow.saved_signs[sample] = at
         flow.progress.saves = last
         flow.y[n + 1 :] -= origin
         if t_exit > self.request.t_end:
@@ -526,12 +531,12 @@ class _Integrator:
     # ---- other futures
 
     def _other_futures(self) -> dict[str, Variable]:
-        """Follow every future of the last loss to the end of the run or the next loss."""
-        if len(self.futures) < 2:
+        """Follow every future of the losses with several to the end of the run or the next loss."""
+        if not self.futures:
             return {}
         n = self.system.compiled.n
         exits, ends, times, sides, kinds = [], [], [], [], []
-        for loss, start in self.futures:
+        for _, loss, start in self.futures:
             path = Trajectory(self.system, self.tolerance, np.empty(0), events=64)
             t = loss.t + start.wait
             path.place(t, start.x, start.sides, branch=start.branch)
@@ -539,8 +544,7 @@ class _Integrator:
             if start.dwell > 0.0:
                 code = path.advance(min(t + start.dwell, self.request.t_end), 20_000)
                 if code == r.DONE and path.t < self.request.t_end:
-                    surface = loss.surface if start.surface is None else start.surface
-                    leave(self.system, path, surface, start.side)
+                    leave(self.system, path, _surface_left(loss, start), start.side)
             if code == r.DONE and not start.rest and path.t < self.request.t_end:
                 code = path.advance(self.request.t_end, 20_000)
             exits.append([t, *start.x])
@@ -548,7 +552,9 @@ class _Integrator:
             ends.append(path.x)
             times.append(path.t)
             kinds.append(code)
+        lost = np.array([number for number, _, _ in self.futures])
         names = {
+            "future_loss": (lost, ("future",), "number of its loss of determinism, from 0"),
             "future_exit": (np.array(exits), ("future", "exit"), "time and state of the exit"),
             "future_side": (np.array(sides), ("future",), "side it leaves to, 0 if it slides"),
             "future_state": (np.array(ends).reshape(-1, n), ("future", "state"), "last state"),
@@ -589,15 +595,15 @@ class _Integrator:
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
         words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
         futures = [
-            [loss.t, loss.surface, start.wait, start.rest, start.branch, *start.x, *start.sides]
-            for loss, start in self.futures
+            [number, loss.t, loss.surface, *_numbers_of(loss, start), *start.x, *start.sides]
+            for number, loss, start in self.futures
         ]
         return {
             **self._state(),
             "lost_where": np.array(json.dumps([dict(loss.where) for loss in self.losses])),
             "lost": np.array(lost).reshape(-1, 1 + n),
             "lost_words": np.array(words, dtype=np.str_).reshape(-1, 3),
-            "futures": np.array(futures, dtype=np.float64).reshape(-1, 5 + n + m),
+            "futures": np.array(futures, dtype=np.float64).reshape(-1, _NUMBERS + n + m),
             "rng": np.array(json.dumps(self.rng.bit_generator.state)),
         }
 
@@ -612,7 +618,7 @@ class _Integrator:
             lost_where=Form((), "U"),
             lost=Form(("losses", 1 + n), nan=True),
             lost_words=Form(("losses", 3), "U"),
-            futures=Form(("futures", 5 + n + m), inf=True),
+            futures=Form(("futures", _NUMBERS + n + m), inf=True),
             rng=Form((), "U"),
         )
         self._check_state()
@@ -643,11 +649,22 @@ class _Integrator:
             self.losses.append(Loss(float(t), str(kind), where, str(choice)))
         n = self.system.compiled.n
         # the columns of `_pack`
-        for t, surface, wait, rest, branch, *values in checkpoint["futures"]:
+        for number, t, surface, wait, rest, branch, dwell, side, left, *values in checkpoint[
+            "futures"
+        ].tolist():
             x, sides = np.array(values[:n]), np.array(values[n:])
-            loss = LossPoint("", float(t), x, sides, int(surface))
-            start = Start(x, sides, wait=float(wait), rest=bool(rest), branch=int(branch))
-            self.futures.append((loss, start))
+            loss = LossPoint("", t, x, sides, int(surface))
+            start = Start(
+                x,
+                sides,
+                wait=wait,
+                rest=bool(rest),
+                branch=int(branch),
+                dwell=dwell,
+                side=side,
+                surface=int(left),
+            )
+            self.futures.append((int(number), loss, start))
         self.rng.bit_generator.state = json.loads(str(checkpoint["rng"]))
 
     def _last_event(self) -> Event:
@@ -686,6 +703,19 @@ class _Integrator:
         )
 
 
+def _surface_left(loss: LossPoint, start: Start) -> int:
+    """Return the surface that a future leaves after its time of sliding, from 0."""
+    return loss.surface if start.surface is None else start.surface
+
+
+def _numbers_of(loss: LossPoint, start: Start) -> tuple[float, ...]:
+    """Return what a checkpoint stores of a start besides its state and signs."""
+    left = _surface_left(loss, start)
+    return start.wait, start.rest, start.branch, start.dwell, start.side, left
+
+
+# numbers of a future in a checkpoint, besides its state and signs
+_NUMBERS = 9
 _FUTURE_END = (
     "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
     "else failed"

@@ -63,6 +63,31 @@ def test_ranges_know_what_a_number_means():
     assert started["system.n"].low == 1.0
 
 
+def test_an_integer_may_stand_for_a_number():
+    found = fields(
+        "[system]\ntype = 'Chain'\nmass = [1, 1]\nn = 2\nlaw = { type = 'Coulomb', mu = 1 }\n"
+        "[method]\ntype = 'ThetaStepper'\nstep = 1\n[solve]\nt_span = [0, 1]\nsave = 11\n"
+    )
+    assert [path for path, field in found.items() if field.whole] == ["system.n", "solve.save"]
+    assert value_of(found["system.law.mu"], "0.5") == 0.5
+    assert found["solve.t_span[1]"].step < 0.1
+    assert "system.mass" not in fields("[system]\nmass = 5e-324\n")
+
+
+def test_tables_in_lists_have_their_own_comments_and_bounds():
+    text = built_in()["cube-slides"].read_text(encoding="utf-8")
+    found = fields(text)
+    mass, velocity = found["system.bodies[0].mass"], found["system.bodies[0].velocity[0]"]
+    assert (mass.words, velocity.words) == ("kg", "m/s")
+    assert velocity.low < 0.0 < mass.low
+    two = "[system]\nm = 2 # a\n[[system.b]]\nm = 1 # b\n[[system.b]]\nm = 1 # c\n"
+    nested = "[system.b.s]\nm = 1 # d\n[[system.b.t]]\nm = 1 # e\n"
+    assert comments(two + nested + "[[system.b]]\n[[system.b.t]]\nm = 1 # f\n") == {
+        "system.m": "a", "system.b[0].m": "b", "system.b[1].m": "c",
+        "system.b[1].s.m": "d", "system.b[1].t[0].m": "e", "system.b[2].t[0].m": "f",
+    }  # fmt: skip
+
+
 def test_comments_give_units():
     message = comments(WAVE)
     assert message["system.stiffness"] == "N/m, every spring"

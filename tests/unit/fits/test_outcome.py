@@ -90,7 +90,17 @@ def test_a_saved_fit_is_loaded(tmp_path, dahl):
     # the key of earlier files
     former = (folder / "fit.json").read_text().replace('"message": ', '"told": ')
     (folder / "fit.json").write_text(former)
-    assert st.load(folder, unverified=True)["mu"].message == dahl["mu"].message
+    changed = st.load(folder, unverified=True)
+    assert changed["mu"].message == dahl["mu"].message
+    assert "fit.json was changed" in changed.unverified
+    assert not found.unverified
+    with pytest.raises(KeyError, match="did you mean 'mu'"):
+        changed["nu"]
+    for spoilt in (former.replace('"error": ', '"eror": '), '{"parameters": [1]}'):
+        (folder / "fit.json").write_text(spoilt)
+        with pytest.raises(StoreError, match=r"fit\.json.*cannot be read"):
+            st.load(folder, unverified=True)
+    (folder / "fit.json").write_text(former)
     (folder / "law.toml").write_text("")
     with pytest.raises(StoreError, match=r"law\.toml"):
         st.load(folder)

@@ -4,7 +4,7 @@ from fit_cases import cases
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.fits import Free, ImposedSlip, SpringDrive
+from stiction.fits import Free, ImposedSlip, Simulated, SpringDrive
 from stiction.fits.parameters import Coordinates, parameters_of
 from stiction.fits.problem import Problem
 from stiction.laws import BoucWen, LuGre, Stribeck
@@ -87,10 +87,16 @@ def test_a_law_of_ones_own_is_fitted():
 
 @pytest.mark.parametrize(
     "made",
-    [lambda: Free(low=1.0, high=0.0), lambda: Free(2.0, high=1.0), lambda: Free(float("nan"))],
+    [
+        *(lambda: Free(low=1.0, high=0.0), lambda: Free(2.0, high=1.0), lambda: Free(float("nan"))),
+        *(lambda: Free(low="a"), lambda: Free(low=None), lambda: Free(high="5")),
+        lambda: parameters_of(st.Coulomb, SpringDrive(Free(low=-10.0, high=-5.0)), 1, None),
+        lambda: parameters_of(st.Coulomb, SpringDrive(1.0, Free(-1.0)), 1, None),
+        lambda: Simulated(scenario=5, force="x[0]"),
+    ],
 )
 def test_odd_bounds_are_refused(made):
-    with pytest.raises(ModelError, match=r"Free\."):
+    with pytest.raises(ModelError, match=r"Free\.|SpringDrive\.(stiffness|mass)|Simulated\."):
         made()
 
 

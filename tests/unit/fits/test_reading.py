@@ -56,6 +56,25 @@ def test_decimal_commas(tmp_path):
 def test_a_coefficient_is_a_force_over_one(tmp_path):
     path = written(tmp_path / "a.csv", "time [s],displacement [um],mu")
     np.testing.assert_allclose(read_curve(path).force, 1e3 * F, rtol=1e-14)
+    # with a normal force it is a force over that one
+    np.testing.assert_allclose(read_curve(path, normal_force=10.0).force, 1e4 * F, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"normal_force": "abc"}, "normal_force: got 'abc'"),
+        ({"normal_force": [1.0, 2.0]}, "2 values"),
+        ({"normal_force": True}, "normal_force: got True"),
+        ({"columns": {"coefficient": 2}}, "coefficient: got 2"),
+        ({"units": {"time": 1}}, "time: got 1"),
+        ({"units": {"velocity": "mm/s"}}, "a column of velocity"),
+    ],
+)
+def test_arguments_that_fit_no_file_are_refused(tmp_path, named, words):
+    path = written(tmp_path / "a.csv", "time [s],displacement [um],mu")
+    with pytest.raises(ModelError, match=words):
+        read_curve(path, **named)
 
 
 def test_units_and_columns_may_be_named(tmp_path):
@@ -72,6 +91,10 @@ def test_netcdf(tmp_path):
         for name, values, unit in (("time", T, "s"), ("displacement", X, "m"), ("force", F, "N")):
             file[name] = values
             file[name].attrs["units"] = unit
+        # how a column is stored that nobody reads does not matter
+        file["temperature"] = T
+        file["temperature"].attrs["_FillValue"] = -1.0
+        file["force"].attrs["valid_range"] = np.array([-1.0, 1.0])
     np.testing.assert_array_equal(read_curve(tmp_path / "a.nc").force, F)
 
 
@@ -250,6 +273,8 @@ def test_columns_named_alike(tmp_path):
         ({"scale_factor": 0.1}, F, "scale_factor"),
         ({"add_offset": 1.0}, F, "add_offset"),
         ({"_FillValue": -1.0}, F, "_FillValue"),
+        ({"missing_value": -999.0}, F, "missing_value"),
+        ({"valid_min": -0.9}, F, "valid_range"),
         ({}, F[1:], "20 values"),
         ({}, F > 0.0, "type bool"),
     ],

@@ -156,6 +156,21 @@ def test_user_threshold():
     assert kinked.slope(0.5, LJ) == -1.0
 
 
+def test_a_user_threshold_is_asked_between_the_gaps_of_its_probe_only():
+    def table(g):
+        if not 0.0 <= g <= 1.0:
+            raise ValueError("outside the table")
+        return 2.0 - g
+
+    law = UserThreshold(table, lambda g: -1.0, (0.0, 1.0))
+    # beyond them it is constant, as in the kernels
+    assert law.threshold([-1.0, 0.5, 4.0], LJ).tolist() == [2.0, 1.5, 1.0]
+    assert law.slope([-1.0, 0.5, 4.0], LJ).tolist() == [0.0, -1.0, 0.0]
+    gone = UserThreshold(lambda g: -1.0 if 0.5 < g < 0.51 else 1.0, lambda g: 0.0, (0.0, 1.0))
+    with pytest.raises(ModelError, match=r"s = -1 at the gap 0\.505 m"):
+        gone.threshold(0.505, LJ)
+
+
 @pytest.mark.parametrize(
     ("fields", "match"),
     [

@@ -209,6 +209,18 @@ def test_convective_increment():
     assert_allclose(line, [[0.5]], rtol=1e-15)
     with pytest.raises(ModelError, match="tangents"):
         convective_increment([[1.0, 1.0]], [[2.0, 0.0]])
+    parallel = [[1.0, 2.0, 3.0], [0.1, 0.2, 0.3]]
+    for step, tangents in (
+        ([1.0, 0.0], [[0.0, 0.0]]),
+        ([np.nan, 0.0], [[2.0, 0.0]]),
+        ([1.0, 0.0], [[np.nan, 0.0]]),
+        ([1.0, 0.0, 0.0], parallel),
+    ):
+        with pytest.raises(ModelError, match="independent tangents"):
+            convective_increment([step], [tangents])
+    # the unit of the coordinates does not matter
+    small = convective_increment([[1e-9, 0.0]], [[[1e-9, 0.0], [0.0, 1e-9]]])
+    assert_allclose(small, [[1.0, 0.0]], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import stiction as st
 from stiction.numerics import checks
-from stiction.numerics.checks import Record, memory_of_machine
+from stiction.numerics.checks import Record, memory_of_machine, number, numbers, whole
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -50,11 +50,30 @@ def test_memory_of_this_machine(monkeypatch):
         (lambda: st.Chain(1.0, stifness=20.0), r"Chain\.stifness: got 20.* 'stiffness'\?"),
         (lambda: st.Chain(mass=1.0), r"Chain: got no stiffness; needs mass, stiffness"),
         (lambda: st.chains.UserLoad(1.0, time=2.0), r"UserLoad\.time: got 2"),
+        (lambda: st.Coulomb(0.3, 4, 5), r"Coulomb: got 3 arguments .* at most 1: mu"),
+        (lambda: st.Coulomb(0.3, mu=0.4), r"Coulomb: got mu twice"),
     ],
 )
 def test_wrong_arguments_are_explained(make, words):
     with pytest.raises(st.ModelError, match="(?s)" + words):
         make()
+
+
+def test_values_of_another_kind_are_no_numbers():
+    why = {"why": "why.", "try_": "try."}
+    masked = np.ma.masked_array([1.0, 9.96921e36], mask=[False, True])
+    singles = [masked[1], np.complex128(1 + 2j), np.datetime64("2020"), np.timedelta64(5, "ms")]
+    for one in singles:
+        with pytest.raises(st.ModelError, match="x: got"):
+            number("x", one, **why)
+        with pytest.raises(st.ModelError, match="x: got"):
+            numbers("x", [1.0, one], **why)
+    with pytest.raises(st.ModelError, match="x: got"):
+        numbers("x", masked, **why)
+    with pytest.raises(st.ModelError, match="x: got"):
+        whole("x", np.timedelta64(5, "ms"), least=1, **why)
+    assert numbers("x", masked[:1], **why).tolist() == [1.0]
+    assert number("x", np.float32(0.5), **why) == 0.5
 
 
 def test_constructors_can_be_copied_and_read():

@@ -150,3 +150,11 @@ def test_gaps_of_a_grid_are_those_asked_for(rows, columns):
         assert 6.0 * (right.x0 - left.x1) == pytest.approx(0.6)
     for above, below in itertools.pairwise(places):
         assert 4.0 * (above[0].y0 - below[0].y1) == pytest.approx(0.3)
+
+
+def test_labels_of_small_numbers_have_an_exponent():
+    from stiction.plot.figure import ScaledTicks
+
+    ticks = ScaledTicks(1.0)
+    assert ticks.format_ticks([0.0, 1e-12, -2.5e-12]) == ["0", "1e−12", "−2.5e−12"]
+    assert ticks.format_ticks([0.0, 1e-6]) == ["0.000000", "0.000001"]

@@ -5,6 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.io.checkpoint_file import FileCheckpoint
+from stiction.studies.cycles import branch
 
 
 class Killed(Exception):
@@ -68,3 +69,9 @@ def test_a_resumed_bifurcation_has_the_same_equations(tmp_path):
     assert same(u, whole_u)
     assert same(orbit.residual(u), whole_orbit.residual(whole_u))
     assert same(orbit.scale, whole_orbit.scale)
+
+
+@pytest.mark.parametrize(("names", "spans"), [(3, None), (("a", "b"), 3), ("ab", ((0, 1), (0, 1)))])
+def test_two_parameters_need_two_names_and_two_spans(names, spans):
+    with pytest.raises(st.ModelError, match="two names and two spans"):
+        branch._two(None, names, spans)

@@ -42,6 +42,37 @@ def test_phases_are_distinguished(study):
     assert len(words) == len(np.unique(study.table["events"]))
 
 
+def test_members_without_a_run_have_no_events_and_lists_their_largest_entry(tmp_path):
+    # the second member of four is refused, and of the first three masses only the third slips
+    jump = st.StaticKinetic(0.4, 0.1)
+    chain = st.Chain(mass=1.0, stiffness=20.0, load=st.Ramp(1.0), law=jump, n=2)
+    fields = {"law.mu_static": [0.4, 0.2], "law.mu_kinetic": [0.1, 0.3]}
+    sweep = st.Sweep(chain, fields, results=("onset_time",), t_span=(0.0, 6.0))
+    found = sweep.run(tmp_path / "refused", workers=1)
+    (refused,) = np.flatnonzero(found.table["status"] != 0)
+    drawn = np.ma.masked_invalid(found.plot.events().axes[0].collections[0].get_array())
+    assert drawn.mask.sum() == 1
+    assert drawn.min() > 0
+    counted = np.delete(found.table["events"], refused)
+    (line,) = [line for line in str(found).splitlines() if line.startswith("events ")]
+    assert f"{counted.min()} ... {counted.max()}" in line
+    place = found.plot._phases("onset_time")[1]
+    assert place[refused] == -1
+    # mass 2, which bears the load, slips first
+    times = np.where(np.arange(4)[:, None] == 1, [np.nan, 1.0], np.nan)
+    found.table["onset_time"][:] = times
+    found.table["status"][:] = 0
+    assert found.plot._phases("onset_time")[1].tolist() == [1, 0, 1, 1]
+
+
+def test_figures_that_need_other_data_are_refused(chain, study, tmp_path):
+    words = st.Sweep(chain, {"supports": ["left", "both"]}, t_span=(0.0, 1.0))
+    with pytest.raises(st.ModelError, match="without numbers"):
+        words.run(tmp_path / "words", workers=1).plot.curve()
+    with pytest.raises(st.ModelError, match=r"draw map:final\.x"):
+        write_study_figures(study, tmp_path, ["events:final.x"])
+
+
 def test_unknown_figures_are_refused(study, tmp_path):
     with pytest.raises(st.ModelError, match="did you mean 'map'"):
         write_study_figures(study, tmp_path, ["mapp"])

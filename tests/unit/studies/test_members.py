@@ -21,21 +21,22 @@ def test_members_that_are_tried_are_spread(size, most, places):
 
 
 @pytest.mark.parametrize(
-    ("shape", "values", "row"),
+    ("shape", "values", "row", "room"),
     [
-        ((2,), [1.0, 2.0], [1.0, 2.0]),
-        ((3,), [1.0, 2.0], [1.0, 2.0, np.nan]),
-        ((1,), [1.0, 2.0], [1.0]),
-        ((2, 1), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[1.0], [3.0]]),
-        ((1, 3), [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0, np.nan]]),
+        ((2,), [1.0, 2.0], [1.0, 2.0], True),
+        ((3,), [1.0, 2.0], [1.0, 2.0, np.nan], True),
+        ((1,), [1.0, 2.0], [1.0], False),
+        ((2, 1), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[1.0], [3.0]], False),
+        ((1, 3), [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0, np.nan]], False),
         # what has another number of axes is left out
-        ((2,), [[1.0, 2.0]], [np.nan, np.nan]),
-        ((), 4.0, 4.0),
+        ((2,), [[1.0, 2.0]], [np.nan, np.nan], False),
+        ((2,), np.nan, [np.nan, np.nan], True),
+        ((), 4.0, 4.0, True),
     ],
 )
-def test_arrays_are_cut_or_filled(shape, values, row):
+def test_arrays_are_cut_or_filled(shape, values, row, room):
     rows = np.full((1, *shape), np.nan)
-    members._fill(rows, np.array(values))
+    assert members._fill(rows, np.array(values)) is room
     np.testing.assert_array_equal(rows[0], row)
 
 

@@ -5,12 +5,24 @@ import pytest
 
 import stiction as st
 from stiction.io.scenario import read_scenario
-from stiction.studies.results import Reading, results_of, trajectories_of
+from stiction.studies.results import Reading, fewest_saves, results_of, trajectories_of
 
 
 @pytest.fixture(scope="module")
 def run():
     return read_scenario("slip-wave").solve(save=11)
+
+
+def test_states_are_saved_where_a_result_needs_them():
+    jump = st.Chain(1.0, 1.0, law=st.StaticKinetic(0.4, 0.2))
+    function = Reading(functions=(lambda run: {},))
+    asked = [Reading(), Reading(("stop_time",)), Reading(("max(stick_above_kinetic)",)), function]
+    assert [fewest_saves(jump, reading) for reading in asked] == [2, 2, None, 2]
+    found = st.solve(jump, t_span=(0.0, 1.0))
+    assert "stick_above_kinetic" in found.quantities
+    assert "stick_above_kinetic" not in results_of(found, Reading())
+    assert fewest_saves(jump, Reading(("audit.stick_within_bound",))) is None
+    assert fewest_saves(object(), Reading()) is None
 
 
 def test_results_by_name(run):

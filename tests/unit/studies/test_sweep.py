@@ -46,6 +46,33 @@ def test_same_as_single_runs(chain, tmp_path):
     assert "12 of 12" in str(seen[-1])
 
 
+def test_the_longest_lists_have_room_in_any_order(tmp_path):
+    chain = st.Chain(mass=1.0, stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.2), n=2)
+    rows = []
+    for n in ([2, 3, 4], [3, 4, 2]):
+        names = ("onset_force", "final.x")
+        found = st.Sweep(chain, {"n": n}, results=names, t_span=(0.0, 12.0))
+        study = found.run(tmp_path / str(n[0]), workers=1)
+        assert not study.notes
+        order = np.argsort(study.table["n"])
+        rows.append([study.table[name][order] for name in names])
+    for one, other in zip(*rows, strict=True):
+        assert one.shape == (3, 4)
+        np.testing.assert_array_equal(one, other)
+        assert np.isfinite(one).sum(axis=1).tolist() == [2, 3, 4]
+
+
+def test_results_of_saved_states_are_those_of_single_runs(tmp_path):
+    chain = st.Chain(mass=1.0, stiffness=20.0, load=st.Ramp(1.0), law=st.StaticKinetic(0.4, 0.2))
+    names = ("stick_above_kinetic", "audit.stick_within_bound")
+    found = st.Sweep(chain, {"load.rate": [0.9, 1.0]}, results=names, t_span=(0.0, 12.0))
+    study = found.run(tmp_path / "jump", workers=1)
+    run = st.solve(chain, t_span=(0.0, 12.0))
+    assert study.table[names[0]][1] == run.quantities[names[0]].value > 1.5
+    (check,) = [check for check in run.audit if check.check == "stick_within_bound"]
+    assert study.table[names[1]][1] == check.value
+
+
 def test_any_system_is_swept(tmp_path):
     sweep = st.Sweep("belt-oscillator", {"alpha": [0.1, 0.2]}, results="period", t_span=(0.0, 20.0))
     study = sweep.run(tmp_path / "belt", workers=1)

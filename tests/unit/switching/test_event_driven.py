@@ -156,13 +156,13 @@ def test_states_saved_at_events():
     assert np.abs(run.variables["x1"].values - np.cos(time)).max() < 1e-10
 
 
-@pytest.mark.parametrize("limit", [{"max_steps": 5}, {"max_events": 5}])
+@pytest.mark.parametrize("limit", [{"max_steps": 5}, {"max_events": 5}, {"max_events": 1}])
 def test_limits_are_respected(limit):
     with pytest.raises(SolveError, match="were used up") as caught:
         st.solve(circle(), EventDriven(**limit), t_span=(0.0, 100.0))
     run = caught.value.run
     assert run.status == Status.WORK_LIMIT
-    assert len(run.events) <= 5
+    assert len(run.events) <= max(limit.values())
 
 
 def test_a_state_that_blows_up_is_not_finite():

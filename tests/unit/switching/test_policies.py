@@ -6,7 +6,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.switching.methods import EventDriven
-from stiction.switching.policies import ByKind, Leave, Sample, Stop
+from stiction.switching.policies import ByKind, Enumerate, Leave, Sample, Stop
 from stiction.switching.presets import NormalForm
 
 # the default start (0, 0.3, 0.1) reaches the two-fold at 1.1375, by t = -(1, 1) A^-1 w
@@ -68,6 +68,54 @@ def test_sampled_dwell_times():
     exits = first.variables["future_exit"].values
     assert len(exits) == 4
     assert np.array_equal(exits, again.variables["future_exit"].values)
+
+
+def test_futures_name_their_loss_and_a_single_choice_lists_none():
+    # it escapes from h1 = 0; if it still slides there at t = 0.5, it reaches an intersection
+    two = st.PiecewiseSmooth(
+        h=[lambda x: x[0], lambda x: x[1]], f=lambda x, s: (s[0], -1.0), x0=[0.0, 0.5]
+    )
+    runs = [
+        st.solve(two, EventDriven(policy=policy), (0.0, 2.0), save=2)
+        for policy in (Leave("+", 1.0), Sample(n=2, hazard=0.1))
+    ]
+    for found in runs:
+        assert [loss.kind for loss in found.determinism.losses] == [
+            "escaping_start",
+            "intersection",
+        ]
+    assert not [name for name in runs[0].variables if name.startswith("future")]
+    assert runs[1].variables["future_loss"].values.tolist() == [0, 0, 1, 1]
+
+
+def test_both_sides_of_a_fold_are_listed():
+    # the circle touches the surface at t = pi/2 and goes on, or leaves with the speed 1
+    circle = st.PiecewiseSmooth(
+        h=lambda x: 1.0 - x[0],
+        f_plus=lambda x: (-x[1], x[0]),
+        f_minus=lambda x: (1.0, 0.0),
+        x0=[0.0, -1.0],
+    )
+    ends = [np.sin(2.0), 3.0 - np.pi / 2.0]
+    for policy in (Enumerate(2), Sample(n=8)):
+        found = st.solve(circle, EventDriven(policy=policy), (0.0, 2.0), save=2)
+        assert [loss.kind for loss in found.determinism.losses] == ["fold"]
+        listed = found.variables["future_state"].values[:, 0]
+        assert len(listed) == getattr(policy, "n", 2)
+        assert listed[0] == pytest.approx(found.final["x1"], abs=1e-9)
+        assert sorted(set(listed.round(9))) == pytest.approx(ends, abs=1e-7)
+
+
+def test_other_surfaces_keep_their_sides_on_the_way_to_an_exit():
+    # the normal form of a two-fold, and a surface that is never reached
+    def field(x, s):
+        plus, minus = 0.5 * (1.0 + s[0]), 0.5 * (1.0 - s[0])
+        return (minus * x[2] - plus * x[1], plus - 1.5 * minus, minus - 1.2 * plus)
+
+    flow = st.PiecewiseSmooth(h=[lambda x: x[0], lambda x: x[1] + 9.0], f=field, x0=[0.0, 0.3, 0.1])
+    found = st.solve(flow, EventDriven(policy=Leave("-", 0.5)), (0.0, 1.8), save=4001)
+    assert [loss.kind for loss in found.determinism.losses] == ["two_fold"]
+    assert set(found.variables["mode"].values[:, 1].tolist()) == {1}
 
 
 def test_one_policy_for_each_kind():

@@ -75,3 +75,10 @@ def test_the_same_futures_are_drawn(monkeypatch, tmp_path):
     whole, resumed = interrupted(monkeypatch, tmp_path / "form", form, method, 4.0, 4)
     assert whole.variables["future_time"].values.size >= 3
     assert_same(whole, resumed)
+    # each of these first slides for the time drawn
+    relay = st.PiecewiseSmooth(
+        h=lambda x: x[0], f_plus=lambda x: (1.0, 1.0), f_minus=lambda x: (-1.0, 0.0), x0=[0.0, 0.0]
+    )
+    whole, resumed = interrupted(monkeypatch, tmp_path / "relay", relay, method, 1.0, 1)
+    assert len(set(whole.variables["future_state"].values[:, 0].tolist())) == 3
+    assert_same(whole, resumed)

@@ -86,7 +86,7 @@ def _followed(
             time = EventTangent(integrator.time, label_of(after, i), state, np.zeros(len(names)))
             found.append(time)
         now.events = 0
-        if code in (tk.DONE, tk.NOT_FINITE) or len(found) >= method.max_events:
+        if code in (tk.DONE, tk.NOT_FINITE) or len(found) > method.max_events:
             break
         code = advance(p, work, integrator.saved, integrator.events, directions, g, chunk)
         for call in integrator.calls.values():

@@ -20,6 +20,7 @@ from stiction.errors import ModelError, nearest
 from stiction.fits.curves.curve import FEWEST, Curve
 from stiction.fits.curves.table import TRY_HEADER, WHY_HEADER, open_table
 from stiction.fits.curves.units import DIMENSIONS, factor_of
+from stiction.numerics.checks import number
 
 __all__ = ["read_curve"]
 
@@ -85,6 +86,13 @@ def read_curve(
         why = "the decimal mark separates the integer part from the tenths."
         try_ = "leave it out to infer it from the file."
         raise ModelError("decimal", repr(decimal), "'.' or ','", why, try_)
+    given: dict[str, Mapping[str, object]] = {"--unit": units or {}, "--column": columns or {}}
+    for where, named in given.items():
+        for quantity, word in named.items():
+            if not isinstance(word, str):
+                why = "units and columns of a file have names."
+                try_ = f'such as {{"{quantity}": "..."}}.'
+                raise ModelError(f"{where} {quantity}", repr(word), "a name", why, try_)
     netcdf = place.suffix in (".nc", ".h5", ".netcdf")
     table = _netcdf(place) if netcdf else open_table(place, decimal)
     roles = _roles(table.names, columns or {})
@@ -94,6 +102,10 @@ def read_curve(
             needs, why = "one of " + ", ".join(DIMENSIONS), "a unit is given for a quantity."
             try_ = nearest(quantity, DIMENSIONS)
             raise ModelError("--unit", repr(quantity), needs, why, try_)
+        if quantity not in roles:
+            got, needs = f"a unit of {quantity}", f"a column of {quantity}"
+            why, try_ = "the file has none.", f"name its column by --column {quantity}=NAME."
+            raise ModelError("--unit", got, needs, why, try_)
     made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
         if role not in known and DIMENSIONS[role][1] != "1":
@@ -113,6 +125,13 @@ def _made(
     made = _complete(made, cleaned)
     made = _in_order(made, cleaned)
     made = _thinned(made, cleaned)
+    if normal_force is not None:
+        if "normal_force" in made:
+            got, why = "a column and a number", "the normal force would be given twice."
+            raise ModelError("normal_force", got, "one of them", why, "leave one of them out.")
+        why, try_ = "friction is compared with it.", "for example normal_force=10.0."
+        given = number("normal_force", normal_force, rule="positive", unit="N", why=why, try_=try_)
+        made["normal_force"] = np.array(given)
     if "coefficient" in made:
         if "force" in made:
             got, why = "a force and a coefficient", "both columns give the friction."
@@ -123,11 +142,6 @@ def _made(
         got, needs = "columns " + ", ".join(names), "a column of force, or of the coefficient"
         why, try_ = "a law is fitted to the force.", "name its column by --column force=NAME."
         raise ModelError("data", got, needs, why, try_)
-    if normal_force is not None:
-        if "normal_force" in made:
-            got, why = "a column and a number", "the normal force would be given twice."
-            raise ModelError("normal_force", got, "one of them", why, "leave one of them out.")
-        made["normal_force"] = np.array(float(normal_force))
     fields: dict[str, Any] = {**made}
     if "normal_force" in fields and fields["normal_force"].ndim == 0:
         fields["normal_force"] = float(fields["normal_force"])
@@ -189,11 +203,13 @@ class _Variables:
 
     names: Sequence[str]
     arrays: Sequence[npt.NDArray[Any]]
+    attributes: Sequence[Mapping[str, Any]]
 
     def columns(self, wanted: Sequence[int]) -> list[Floats]:
         """Return the variables with the indices `wanted`, as floats."""
         for place in wanted:
             one, name = self.arrays[place], self.names[place]
+            _check_unpacked(name, one, self.attributes[place])
             if one.dtype.kind not in "iuf" or one.size != self.arrays[wanted[0]].size:
                 got = f"{one.size} values of type {one.dtype} in {name!r}"
                 needs = f"{self.arrays[wanted[0]].size} numbers, as in {self.names[wanted[0]]!r}"
@@ -207,7 +223,7 @@ class _Variables:
 def _netcdf(path: Path) -> _Variables:
     import h5py
 
-    names, arrays = [], []
+    names, arrays, attributes = [], [], []
     try:
         with h5py.File(path, "r") as file:
             for name, variable in file.items():
@@ -217,19 +233,26 @@ def _netcdf(path: Path) -> _Variables:
                 word = unit.decode(errors="replace") if isinstance(unit, bytes) else str(unit)
                 names.append(f"{name} [{word}]" if word else name)
                 arrays.append(variable[()])
-                _check_unpacked(name, variable.attrs)
+                attributes.append(dict(variable.attrs))
     except OSError as error:
         why, try_ = "the reader needs NetCDF-4.", "export the data as CSV."
         raise ModelError("data", path.name, "NetCDF-4", why, try_) from error
-    return _Variables(names, arrays)
+    return _Variables(names, arrays, attributes)
 
 
-def _check_unpacked(name: str, attributes: Mapping[str, Any]) -> None:
-    """Raise an error for packed variables: a scale, an offset, or a fill value."""
-    fill = np.asarray(attributes.get("_FillValue", np.nan))
+def _check_unpacked(name: str, values: npt.NDArray[Any], attributes: Mapping[str, Any]) -> None:
+    """Raise an error for packed variables: a scale, an offset, or a value that stands for none."""
     packed = {"scale_factor", "add_offset"} & {*attributes}
-    if packed or not (fill.dtype.kind == "f" and np.isnan(fill).all()):
-        got = f"{name!r} with {', '.join(sorted(packed)) or '_FillValue'}"
+    for key in ("_FillValue", "missing_value"):
+        fill = np.asarray(attributes.get(key, np.nan))
+        if not (fill.dtype.kind == "f" and np.isnan(fill).all()):
+            packed.add(key)
+    low, high = attributes.get("valid_range", (-np.inf, np.inf))
+    low, high = attributes.get("valid_min", low), attributes.get("valid_max", high)
+    if values.dtype.kind in "iuf" and ((values < low) | (values > high)).any():
+        packed.add("valid_range")
+    if packed:
+        got = f"{name!r} with {', '.join(sorted(packed))}"
         why = "the stored numbers are encoded (packed) values."
         try_ = "export floating-point numbers, or CSV."
         raise ModelError("data", got, "numbers without encoding", why, try_)

@@ -75,8 +75,17 @@ def check_rods(
     if not rods:
         why, try_ = "a path of equilibria is that of rods.", "give a CosseratRod."
         raise ModelError("wrapped_path.rod", "none", "one rod or more", why, try_)
-    for rod in rods:
-        _check_rod(rod)
+    given: Sequence[object] = rods
+    for one in given:
+        if not isinstance(one, CosseratRod):
+            why, try_ = "the path is that of rods.", "give a CosseratRod, or a list of them."
+            raise ModelError("wrapped_path.rod", type(one).__name__, "CosseratRod", why, try_)
+        _check_rod(one)
+    bodies: object = partners
+    if not isinstance(bodies, Sequence):
+        got, needs = type(bodies).__name__, "a list of bodies"
+        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
+        raise ModelError("wrapped_path.partners", got, needs, why, try_)
     radii = [rod.section.radius for rod in rods]
     if len(set(radii)) > 1:
         got, needs = f"radii from {min(radii):.6g} to {max(radii):.6g} m", "one radius"

@@ -14,7 +14,7 @@ from stiction.core.determinism import Loss
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, SolveError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.checks import number, numbers, shape_of, whole
 from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
 from stiction.rods.rod import CosseratRod
@@ -138,8 +138,12 @@ class WrappedPath:
 
         about : [m]
         """
+        why, try_ = "it is a point in space.", "give (0.0, 0.0, 0.0)."
+        if shape_of(about) != (3,):
+            raise ModelError("end_load.about", repr(about), "three numbers [m]", why, try_)
+        point = numbers("end_load.about", about, unit="m", why=why, try_=try_)
         last = [self.nodes_of(rod).stop - 1 for rod in range(len(self.elements))]
-        force, arm = self.clamp_force[:, :, 1], self.position[:, last] - np.asarray(about)
+        force, arm = self.clamp_force[:, :, 1], self.position[:, last] - point
         moment = self.clamp_moment[:, :, 1] + np.cross(arm, force)
         return force.sum(axis=1), moment.sum(axis=1)
 
@@ -210,7 +214,7 @@ def wrapped_path(
     if times.size < 2 or not (np.diff(times) > 0.0).all():
         got, needs = f"{times.tolist()}", "two rising times or more"
         raise ModelError("wrapped_path.times", got, needs, why, try_)
-    rods = (rod,) if isinstance(rod, CosseratRod) else tuple(rod)
+    rods = (rod,) if isinstance(rod, CosseratRod) or not isinstance(rod, Sequence) else tuple(rod)
     check_rods(rods, partners, self_contact=self_contact)
     mu = check_friction(friction, rods)
     held = check_supports(rods, mu)
@@ -249,6 +253,8 @@ class _Stepper:
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
         self.saved: list[tuple[object, ...]] = []
+        # time [s], stored energy, work and heat [J] of every step, for the audit
+        self.every: list[tuple[float, float, float, float]] = []
         self.losses: list[Loss] = []
 
     def start(self, mu: float) -> None:
@@ -412,6 +418,8 @@ class _Stepper:
                 self.solution.laws.mode == SLIP
             )
             self._extremes()
+        energy = self.energy
+        self.every.append((self.state.time, stored, energy.work, float(energy.heat.sum())))
         self.forces = after
 
     def _pull_of_partners(self) -> Floats:
@@ -461,8 +469,8 @@ class _Stepper:
             ),
         }
         for name, value in values.items():
-            # NaN replaces what was
-            if not value <= self.worst[name][0]:
+            # NaN replaces what was, and stays
+            if not (value <= self.worst[name][0] or np.isnan(self.worst[name][0])):
                 self.worst[name] = value, self.state.time
 
     # ---- results
@@ -531,11 +539,16 @@ class _Stepper:
             node=np.searchsorted(static.nodes, contacts.node),
             partner=contacts.partner,
             energy=ledger,
-            audit=Audit(self._checks(ledger, has_friction)),
+            audit=Audit(self._checks(self._ledger_of_steps(), has_friction)),
             steps=self.steps,
             iterations=self.iterations,
             losses=tuple(self.losses),
         )
+
+    def _ledger_of_steps(self) -> Ledger:
+        """Return the ledger of all steps, whose heat is that of all contacts together."""
+        time, stored, work, heat = np.array(self.every).T
+        return Ledger(time, np.zeros(len(time)), stored, work, heat[:, None])
 
     def _checks(self, ledger: Ledger, has_friction: bool) -> list[Check]:
         worst, tolerance = self.worst, self.problem.tolerance

@@ -257,7 +257,12 @@ class MovingProblem(Problem):
             return
         entries = self._entries_by_name.get(name)
         owner: object = self._pattern if self.unknowns.is_identity else None
-        if entries is None or owner is None or entries[0] is not owner or name[0] == "d":
+        if (
+            entries is None
+            or owner is None
+            or entries[0] is not owner
+            or name.startswith("dashpots")
+        ):
             n = matrix.shape[0]
             keys, wanted = (
                 np.repeat(np.arange(n, dtype=np.int64), np.diff(m.indptr)) * n + m.indices

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from stiction.core.fields import Declared, Finite
 from stiction.errors import ModelError, nearest
 from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
-from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.checks import number, numbers, shape_of, whole
 from stiction.solids.arrays import Surface
 
 __all__ = ["FACE", "Patch", "flat_patch"]
@@ -227,8 +227,11 @@ def flat_patch(
         number(f"flat_patch.{name}", value, rule="positive", unit="m", why=why, try_=try_)
         for name, value in (("length", length), ("width", width))
     ]
+    why = "it is a number of elements."
+    if shape_of(cells) != (2,):
+        got, needs = repr(cells), "two whole numbers, along the length and the width"
+        raise ModelError("flat_patch.cells", got, needs, why, "give (4, 2).")
     for count in cells:
-        why = "it is a number of elements."
         whole("flat_patch.cells", count, least=1, most=100_000, why=why, try_="give 4.")
     start = numbers("flat_patch.origin", origin, size=3, why="it is a corner.", try_="give zeros.")
     breaks = [np.linspace(0.0, 1.0, n + 1) for n in cells]

@@ -249,7 +249,8 @@ def _two(
 ) -> tuple[tuple[str, str], tuple[tuple[float, float], tuple[float, float]]]:
     """Return two different names and their spans."""
     where = "continue_cycle"
-    if isinstance(names, str) or len(names) != 2 or names[0] == names[1] or len(spans) != 2:
+    lists = all(isinstance(one, Sequence) and len(one) == 2 for one in (names, spans))
+    if not lists or isinstance(names, str) or names[0] == names[1]:
         got, needs = f"{names!r} and {spans!r}", "two names and two spans"
         why = "a bifurcation is followed in two parameters."
         try_ = 'for example ("p.a", "p.b"), ((0.0, 1.0), (0.1, 0.5)).'

@@ -22,7 +22,7 @@ from stiction.switching.model import LineExit, SwitchingSystem
 from stiction.switching.nonuniqueness.exits import EscapingWedge, Exit
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
-__all__ = ["OFF_LINE", "LossPoint", "Start", "starts", "undecided_continuations"]
+__all__ = ["OFF_LINE", "LossPoint", "Start", "side_continuations", "starts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -113,10 +113,12 @@ def starts(
     return (), "policies have no continuation for this kind of loss"
 
 
-def undecided_continuations(
+def side_continuations(
     policy: Policy, loss: LossPoint, rng: np.random.Generator
 ) -> Sequence[Start]:
-    """Return the chosen continuations where two sides are possible within the error of the run.
+    """Return the chosen continuations where both sides of a surface are possible.
+
+    That is so at a grazing, and within the error of the run beside one.
 
     Verified by: tests/unit/switching/test_margins.py::test_a_policy_takes_either_branch
     """
@@ -125,7 +127,7 @@ def undecided_continuations(
     if isinstance(policy, Leave):
         sides_taken = (_sign(policy.side),)
     elif isinstance(policy, Sample):
-        sides_taken = (1.0 if rng.random() < 0.5 else -1.0,)
+        sides_taken = tuple(np.where(rng.random(policy.n) < 0.5, 1.0, -1.0).tolist())
     results = []
     for side_taken in sides_taken:
         sides = loss.sides.copy()

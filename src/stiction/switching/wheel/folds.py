@@ -234,7 +234,7 @@ def degenerate_places(
     Source: Szalai, Jeffrey 2014, section IV; formulas sheet, section 5.
     Verified by: tests/unit/switching/wheel/test_model.py::test_degenerate_places
     """
-    r, omega = np.asarray(r, dtype=np.float64), np.asarray(omega, dtype=np.float64)
+    r, omega = (np.atleast_1d(np.asarray(x, dtype=np.float64)) for x in (r, omega))
     grid = placed_two_folds(wheel, r[:, None], omega[None, :])
     good = grid.invisible
     folds = {}
@@ -299,4 +299,6 @@ def _real_roots(a: float, b: float, c: float) -> list[float]:
     if square < 0.0:
         return []
     half = -0.5 * (b + float(np.copysign(np.sqrt(square), b)))
-    return [top / bottom for top, bottom in ((half, a), (c, half)) if bottom != 0.0]
+    roots = [top / bottom for top, bottom in ((half, a), (c, half)) if bottom != 0.0]
+    # a double root counts once
+    return roots[:1] if square == 0.0 else roots

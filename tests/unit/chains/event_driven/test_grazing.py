@@ -130,6 +130,8 @@ def test_a_policy_selects_grazings_by_time():
     assert run.stats["events"] == 0
     with pytest.raises(st.ModelError, match="after <= before"):
         st.chains.SlipAtGrazing(after=2.0, before=1.0)
+    with pytest.raises(st.ModelError, match="2 values"):
+        st.chains.SlipAtGrazing(after=np.array([1.0, 2.0]))
 
 
 BOUND = 0.25 * 9.81

@@ -39,6 +39,20 @@ def test_variations_leave_the_run_as_it_is():
     assert set(np.round(run.events["time"], 9)) <= {round(e.time, 9) for e in found.events}
 
 
+def test_a_run_with_as_many_events_as_allowed_has_derivatives():
+    block = st.Chain(mass=[1.0], stiffness=[10.0], normal_force=1.0, law=st.Coulomb(0.3), x0=[2.0])
+    many = len(block.tangents(st.ThetaStepper(step=1e-2), (0.0, 3.0), ["law.mu"]).events)
+    for most in (many, many - 1):
+        method = st.ThetaStepper(step=1e-2, max_events=most)
+        if st.solve(block, method, (0.0, 3.0), save=2, throw=False).status is st.Status.SOLVED:
+            assert most == many
+            assert len(block.tangents(method, (0.0, 3.0), ["law.mu"]).events) == many
+        else:
+            assert most < many
+            with pytest.raises(st.SolveError, match="before its end"):
+                block.tangents(method, (0.0, 3.0), ["law.mu"])
+
+
 def test_they_tend_to_the_exact_ones():
     """At theta = 1/2 the derivatives of a block that turns and sticks have order one or more."""
     block = st.Chain(mass=[2.0], stiffness=[8.0], law=st.Coulomb(0.1), x0=1.0, gravity=10.0)

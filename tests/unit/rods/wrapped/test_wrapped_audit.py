@@ -55,3 +55,53 @@ def test_a_pull_in_few_steps_leaves_the_ledger_open():
         path = st.rods.wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), steps=steps)
         failed.append([check.check for check in path.audit.checks if not check.ok])
     assert failed == [["ledger_closes"], []]
+
+
+def test_a_history_that_returns_to_its_start_is_measured_between_the_saved_times():
+    # at both saved times all energies are rounding
+    section = st.rods.GivenSection(1e4, 1e4, 1.0, 1.0, outer_radius=0.01)
+    pull = st.rods.PointForce([0.0, 0.3, 0.2], 1.0, [0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
+    line = st.rods.Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    ends = {"left": st.rods.Clamped(), "right": st.rods.Free()}
+    rod = st.rods.CosseratRod(section, line, elements=4, loads=[pull], **ends)
+    ball = st.rods.SpherePartner([0.5, 5.0, 0.0], 2.0)
+    path = st.rods.wrapped_path(rod, [ball], [0.0, 2.0], steps=8)
+    (closes,) = [check for check in path.audit.checks if check.check == "ledger_closes"]
+    assert closes.ok
+    assert path.energy.imbalance_rel > 1e-2 > closes.value > 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((None, []), "NoneType; needs CosseratRod"),
+        (([5], []), "int; needs CosseratRod"),
+        (
+            (None, st.rods.PlanePartner([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])),
+            "PlanePartner; needs a list",
+        ),
+    ],
+)
+def test_what_is_no_rod_and_no_list_of_bodies_is_refused(given, words):
+    rod, partners = given
+    if "list" in words:
+        rod, _, _ = capstan(0.3, np.pi, 0.1, np.pi / 20)
+    with pytest.raises(st.ModelError, match=words):
+        st.rods.wrapped_path(rod, partners, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("point", [3, (0.0, 0.0)])
+def test_a_moment_is_about_a_point_in_space(stepper, point):
+    with pytest.raises(st.ModelError, match="three"):
+        stepper[1].end_load(point)
+
+
+def test_a_residual_that_is_no_number_stays(stepper):
+    state, _ = stepper
+    worst = dict(state.worst)
+    state.worst["residual"] = np.nan, 0.5
+    try:
+        state._extremes()
+        assert np.isnan(state.worst["residual"][0])
+    finally:
+        state.worst = worst

@@ -71,6 +71,9 @@ def test_arcs_have_the_knots_that_are_asked_for():
         (lambda: Membrane(contact_points=0), "contact_points"),
         (lambda: Membrane(Patch(np.zeros((3, 3, 3)))).sheet(), "area"),
         (lambda: flat_patch().boundary("top"), "face"),
+        (lambda: flat_patch(cells=4), "two whole numbers"),
+        (lambda: flat_patch(cells=(4,)), "two whole numbers"),
+        (lambda: flat_patch(cells=(4, 4, 4)), "two whole numbers"),
     ],
 )
 def test_patches_that_are_none(make, words):

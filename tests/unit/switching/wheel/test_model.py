@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from stiction.errors import ModelError
 from stiction.exact import switching as exact
 from stiction.laws.tyre import SimplifiedTyre, StretchedString
+from stiction.switching.wheel import folds as wheel_folds
 from stiction.switching.wheel.kernels import wheel_smooth_field
 from stiction.switching.wheel.model import WheelOnTurntable
 
@@ -265,6 +266,12 @@ def appendix_residual(wheel, x, s, found, between):
 # ---- two-folds
 
 
+@pytest.mark.parametrize("module", [exact, wheel_folds])
+def test_a_double_root_counts_once(module):
+    assert module._real_roots(1.0, -2.0, 1.0) == [1.0]
+    assert sorted(module._real_roots(1.0, -3.0, 2.0)) == [1.0, 2.0]
+
+
 def test_all_two_folds():
     rng = np.random.default_rng(5)
     most = 0
@@ -446,6 +453,9 @@ def test_degenerate_places():
     wheel = WheelOnTurntable()
     r, omega = np.linspace(0.15, 0.5, 12), np.linspace(-2.0, -1e-4, 300)
     places = wheel.degenerate_places(r, omega)
+    alone = wheel.degenerate_places(float(r[0]), omega)
+    for name, rows in places.items():
+        np.testing.assert_array_equal(alone[name], rows[rows[:, 0] == r[0]])
     assert len(places["product"]) > 5
     assert len(places["sum"]) > 5
     product = wheel.two_folds_at(*places["product"].T)
