@@ -96,8 +96,8 @@ class NoiseStudy(Record):
         known = np.isfinite(self.mean_dwell)
         if np.unique(self.levels[known]).size < 2:
             return np.nan
-        logs = np.log(self.levels[known]), np.log(self.mean_dwell[known])
-        return float(np.polyfit(*logs, 1)[0])
+        levels, means = np.log(self.levels[known]), np.log(self.mean_dwell[known])
+        return float(np.polyfit(levels, means, 1)[0])
 
     def __str__(self) -> str:
         """Return one line for each level."""

@@ -178,14 +178,22 @@ def smoothed_run(
         got, needs = f"a run that failed after t = {reached:.6g}", "a run up to the last time"
         why, try_ = f"LSODA reports: {answer.message}", "take a larger width or rtol."
         raise SolveError(explain("smoothed_run", got, needs, why, try_))
-    for t, x in zip(answer.t.tolist(), answer.y.T, strict=True):
+    states = np.asarray(answer.y.T)
+    _check_sides(system, answer.t, states, sign, width)
+    return states
+
+
+def _check_sides(
+    system: SwitchingSystem, time: Floats, states: Floats, sign: SmoothSign, width: float
+) -> None:
+    """Raise SolveError if the field of the other side acts far from the surface."""
+    for t, x in zip(time.tolist(), states, strict=True):
         if not np.isfinite(x).all() or _other_side_acts(system, x, sign, width):
             got = f"the field of the other side of h = 0 acting on the solution at t = {t:.6g}"
             needs = f"fields that grow less away from their side, where |h| > {width:.3g}"
             why = "the weight of the smoothed sign decreases less than that field grows."
             try_ = "take a smaller width, or TanhSign(), whose weight decreases exponentially."
             raise SolveError(explain("smoothed_run", got, needs, why, try_))
-    return np.asarray(answer.y.T)
 
 
 def _other_side_acts(system: SwitchingSystem, x: Floats, sign: SmoothSign, width: float) -> bool:
@@ -243,13 +251,8 @@ def smoothing_study(
         why="it is the width over which the regularised sign changes from -1 to 1.",
         try_="for example [1e-2, 1e-3, 1e-4].",
     )
-    number(
-        "smoothing_study.t_end",
-        t_end,
-        rule="positive",
-        why="the runs start at 0.",
-        try_="give an end time such as 2.5.",
-    )
+    why, try_ = "the runs start at 0.", "give an end time such as 2.5."
+    number("smoothing_study.t_end", t_end, rule="positive", why=why, try_=try_)
     why, try_ = "a run leaves the surface at this |h|.", "give 0.005."
     number("smoothing_study.away", away, rule="positive", why=why, try_=try_)
     why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)

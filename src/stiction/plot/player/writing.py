@@ -48,20 +48,16 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
         number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
     fps = min(fps, _MOST_GIF_FPS) if kind == ".gif" else fps
     count = int(np.clip(seconds * fps + 1e-9, 2, _MOST_FRAMES))
-    # outside the block below: an error of reading the run is none of writing the file
-    page, pictures = "", list[Pixels]()
-    if kind == ".html":
-        page = frames_for(filmed, seconds)
-    else:
-        # matplotlib takes a second to import
-        from stiction.plot.player.painter import frames
-
-        pictures = list(frames(filmed(count), count))
     try:
         with written(path) as partial:
             if kind == ".html":
-                partial.write_text(page, encoding="utf-8")
-            elif kind == ".gif":
+                partial.write_text(frames_for(filmed, seconds), encoding="utf-8")
+                return path
+            # matplotlib takes a second to import
+            from stiction.plot.player.painter import frames
+
+            pictures = list(frames(filmed(count), count))
+            if kind == ".gif":
                 _write_gif(pictures, partial, seconds)
             else:
                 _write_mp4(pictures, partial, count / seconds)

@@ -5,7 +5,6 @@ from PIL import Image
 
 from stiction.errors import ModelError
 from stiction.io.scenario import read_scenario
-from stiction.plot.player.writing import write_movie
 from stiction.solve import solve
 
 
@@ -34,16 +33,6 @@ def test_a_gif_plays_as_long_as_asked(blocks, tmp_path, seconds, fps):
             total += image.info["duration"]
     # it rests on its last frame
     assert total == round(1000 * seconds) + 1500
-
-
-@pytest.mark.parametrize("kind", [".gif", ".html"])
-def test_an_error_of_reading_is_none_of_writing(tmp_path, kind):
-    def filmed(_count):
-        raise FileNotFoundError(2, "no such file", "state.h5")
-
-    with pytest.raises(FileNotFoundError, match=r"state\.h5"):
-        write_movie(filmed, tmp_path / f"x{kind}", seconds=0.5, fps=8.0)
-    assert not list(tmp_path.iterdir())
 
 
 def test_unknown_formats_are_refused(blocks, tmp_path, monkeypatch):
