@@ -49,7 +49,7 @@ def states(system, save=9):
 
 
 def test_units_frames_order_and_saved_samples_change_nothing():
-    """The pile hits the floor and itself: velocities differ by 1e-12 a step, of some 50."""
+    """The pile hits the floor and itself: velocities agree to 50 times 1e-12, in 160 steps."""
     place, speed, run = states(pile())
     assert run.quantities["impacts"].value > 2
     far = 1e-12 * 50.0 * np.abs(speed).max()
@@ -62,7 +62,7 @@ def test_units_frames_order_and_saved_samples_change_nothing():
     wind = np.array([3.0, -1.0, 0.3])
     shift = [3.0, -2.0, 1.0] + run.time[:, None, None] * wind
     np.testing.assert_allclose(other[::4] - shift, place[:, [2, 0, 1]], atol=far)
-    np.testing.assert_allclose(moved[::4] - wind, speed[:, [2, 0, 1]], atol=10.0 * far)
+    np.testing.assert_allclose(moved[::4] - wind, speed[:, [2, 0, 1]], atol=far)
 
 
 def test_motion_in_a_plane_is_that_of_the_plane():
