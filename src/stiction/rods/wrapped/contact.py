@@ -198,8 +198,8 @@ def kinematics(pairs: Pairs, frames: Floats, basis: Floats) -> Kinematics:
 
 def only(at: Kinematics, chosen: npt.NDArray[np.bool_]) -> Kinematics:
     """Return the chosen contacts."""
-    pairs = Pairs(at.pairs.radius, *(x[chosen] for x in at.pairs[1:]))
-    return Kinematics(pairs, *(x[chosen] for x in at[1:]))
+    pairs = Pairs._make((at.pairs.radius, *(x[chosen] for x in at.pairs[1:])))
+    return Kinematics._make((pairs, *(x[chosen] for x in at[1:])))
 
 
 def force_and_moment(at: Kinematics, traction: Floats) -> tuple[Floats, Floats]:
