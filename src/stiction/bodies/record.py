@@ -51,8 +51,8 @@ IMPACT, CONTACT, SEPARATION, ONSET, STOP, REVERSAL, ACCUMULATION = range(7)
 # losses of determinism at the level of accelerations
 LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
 NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
-# losses of determinism that are recorded
-_MOST_LOSSES = 1000
+# chosen limit of the simultaneous impacts that are recorded
+_MOST_SIMULTANEOUS = 1000
 # columns of a pair: heat of friction after and before the step [J], forces of the step [N]
 HEAT, _HEAT_BEFORE, _NORMAL, _TANGENTIAL = range(4)
 # energies of a run beside the kinetic one [J]: external work, energy lost in impacts, numerical
@@ -142,7 +142,10 @@ class Recorder:
     def add_step(
         self, k: int, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats
     ) -> None:
-        """Save the states at the times within step k, which ends at `time`."""
+        """Save the states at the times within step k, which ends at `time`.
+
+        sums : (5,) the energies WORK to VISCOUS_HEAT [J]
+        """
         places, states = q.size, q.size + v.size
         now = np.array([kinetic, *sums])
         at = int(self.saved[0])
@@ -183,19 +186,21 @@ class Recorder:
     ) -> tuple[float, float]:  # fmt: skip
         """Record the contacts of a step; return what impacts and the scheme dissipate [J].
 
-        An impact is a contact that closes with a velocity of approach; both parts of its impulse
-        belong to its loss. So do those of a contact that parts and is pushed back by the impact of
-        another one. At other contacts the tangential part is heat of friction, and what the normal
-        one does on gaps of the scheme's size is numerical.
+        An impact is a contact that closes with a velocity of approach. The work of both components
+        of its impulse is its loss. The same holds for a contact that parts and is pushed back by
+        the impact of another one. At other contacts the work of the tangential component is heat
+        of friction. The normal component then acts on gaps of the scheme's size, and its work is
+        numerical dissipation.
 
         Parameters
         ----------
-        force : (n, 2) or (n, 3) mean forces of the step [N]
-        before, after : as `force`, velocities
+        force : (n, 2) or (n, 3) mean forces of the step, normal and tangential [N]
+        before, after : as `force`, velocities of the contacts before and after the step [m/s]
         together, still : (n,) whether the surfaces neither approach nor part after the step, or
             close a gap of the scheme's size, and whether they do not slip. A contact without a
             force may be one of several whose forces are not unique
-        impacting : (n,) whether the surfaces came or went and the contact is new in this step
+        impacting : (n,) whether the surfaces approached or parted before the step and the contact
+            is new in this step
 
         Verified by: tests/unit/bodies/test_impacts.py::test_the_loss_of_contacts_that_are_pushed
         """
@@ -260,8 +265,11 @@ class Recorder:
     def _note_simultaneous(
         self, time: float, contacts: Table[Any], number: Wholes, closed: Bools, hit: Bools
     ) -> None:
-        """Record impacts on a body that another body touches: their order would matter."""
-        if not hit.any() or len(self.simultaneous) >= _MOST_LOSSES:
+        """Record impacts on a body that another body touches: their order would matter.
+
+        A step adds at most one new pair of pairs.
+        """
+        if not hit.any() or len(self.simultaneous) >= _MOST_SIMULTANEOUS:
             return
         ends = np.stack([contacts["first"], contacts["second"]], axis=1)
         for c in np.flatnonzero(hit):

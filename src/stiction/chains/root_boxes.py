@@ -22,9 +22,10 @@ __all__ = ["Balance", "roots_in"]
 Floats = npt.NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
+# limits of memory and time, chosen
 _MOST_BOXES = 20_000
 _MOST_BISECTIONS = 400
-# roots in a box of this relative size cannot be distinguished
+# chosen: roots in a box of this relative size are not distinguished
 _SMALL = 1e-9
 
 
@@ -68,6 +69,7 @@ class Balance:
             if own[i] == 0.0:
                 out[i] = np.inf
             elif fall[i] > own[i]:
+                # the speed, over v_scale, at which N dmu/ds = -own
                 out[i] = scale[i] * self.table.law.slowed(float(fall[i] / own[i]))
         return out
 
@@ -85,14 +87,15 @@ class Balance:
 def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
     """Return the roots with speeds in (0, high), (k,) each, and whether these are all.
 
-    Nearly coincident roots leave boxes undecided; for these the roots of Newton's method are
-    returned, and False.
+    Nearly coincident roots leave boxes undecided. For those of the smallest size the roots of
+    Newton's method are returned, and False. At the limit of boxes or of bisections the other
+    undecided boxes are dropped: roots may be missing, and False is returned.
 
     Verified by: tests/unit/chains/test_root_boxes.py::test_branches_against_many_starts
     """
     scale = balance.table.v_scale[balance.contacts]
     folds = balance.folds()
-    # start slightly below zero, so that a root at zero lies inside
+    # start slightly below zero, so that a root at zero lies inside: Krawczyk's test needs it there
     low, high = (-1e-3 * scale)[None], np.asarray(high)[None]
     found: list[Floats] = []
     sure = True
@@ -108,7 +111,8 @@ def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
             found += _nearby(balance, low[small], high[small])
             low, high = low[~small], high[~small]
         if 2 * low.shape[0] > _MOST_BOXES:
-            return _distinct(found, scale), False
+            sure = False
+            break
         low, high = _bisected(scale, low, high)
     else:
         sure = False
@@ -134,24 +138,27 @@ def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Fl
     """Return the intersections of the boxes with Krawczyk's operator, and verified roots."""
     k = balance.drive.size
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    # the slope rises with speed, so its range over a box lies between its ends
+    # Krawczyk's operator K = m - Y F(m) +- |I - Y J| half, with m the middle of the box and Y the
+    # inverse of J at the middle slope; `radius` is its second part. The slope rises with speed, so
+    # its range over a box lies between its ends
     slow, fast = balance.slope(low), balance.slope(high)
     wide = 0.5 * (fast - slow) + 4.0 * _EPS * np.abs(slow)
-    center = balance.a + np.eye(k) * (0.5 * (slow + fast))[:, None, :]
-    size = np.abs(center).sum(axis=2).max(axis=1)
+    jacobian = balance.a + np.eye(k) * (0.5 * (slow + fast))[:, None, :]
+    size = np.abs(jacobian).sum(axis=2).max(axis=1)
     with np.errstate(all="ignore"):
-        regular = np.abs(np.linalg.det(center)) > 1e-12 * size**k
-        inverse = np.zeros_like(center)
-        inverse[regular] = np.linalg.inv(center[regular])
+        # far from singular, so that the inverse has digits; other boxes are bisected
+        regular = np.abs(np.linalg.det(jacobian)) > 1e-12 * size**k
+        inverse = np.zeros_like(jacobian)
+        inverse[regular] = np.linalg.inv(jacobian[regular])
         slack = balance.rounding(np.abs(low) + 2.0 * half)
         reach = np.abs(inverse)
         step = np.einsum("bij,bj->bi", inverse, balance.at(middle))
         image = middle - step
-        around = np.einsum("bij,bj->bi", reach, wide * half + slack)
-        # I - Y J at the centre is rounding
-        around += 16.0 * k * _EPS * np.einsum("bij,bjk,bk->bi", reach, np.abs(center), half)
-        around += 8.0 * _EPS * (np.abs(middle) + np.abs(step))
-        new_low, new_high = image - around, image + around
+        radius = np.einsum("bij,bj->bi", reach, wide * half + slack)
+        # I - Y J at the middle slope is rounding
+        radius += 16.0 * k * _EPS * np.einsum("bij,bjk,bk->bi", reach, np.abs(jacobian), half)
+        radius += 8.0 * _EPS * (np.abs(middle) + np.abs(step))
+        new_low, new_high = image - radius, image + radius
     inside = regular & ((new_low > low) & (new_high < high)).all(axis=1)
     empty = regular & ((new_low > high) | (new_high < low)).any(axis=1)
     roots = [_newton(balance, s) for s in image[inside]]
@@ -164,15 +171,15 @@ def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Fl
 
 def _newton(balance: Balance, s: Floats) -> Floats:
     """Return the root from s by Newton's method, or its last iterate without convergence."""
-    size = np.inf
+    size, best = np.inf, s
     for _ in range(60):
         f = balance.at(s)
         if not (np.abs(f).max() < size):
             break
         size, best = float(np.abs(f).max()), s
-        h = balance.a + np.diag(balance.slope(s))
+        jacobian = balance.a + np.diag(balance.slope(s))
         try:
-            s = s - np.linalg.solve(h, f)
+            s = s - np.linalg.solve(jacobian, f)
         except np.linalg.LinAlgError:
             break
     return best

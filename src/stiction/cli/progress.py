@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["Bar"]
 
-_DELAY = 0.5
+_DELAY = 0.5  # [s]; chosen: shorter runs need no bar
 
 
 class Bar:
@@ -38,7 +38,7 @@ class Bar:
         return self
 
     def __call__(self, fraction: float, note: str) -> None:
-        """Show the fraction done and a short note."""
+        """Show the fraction done and a short note; without effect before the bar appears."""
         with self._lock:
             if self._bar is not None:
                 self._bar.update(self._task, completed=fraction, note=note)

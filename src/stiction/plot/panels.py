@@ -70,23 +70,23 @@ def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
     axes = style.grid(figure, rows, columns, margins=(0.62, 0.16, 0.42, 0.62), gaps=(0.8, 0.95))
     places = [ax for line in axes for ax in line]
     for number, (ax, panel) in enumerate(zip(places, shown, strict=False)):
-        _draw(ax, panel)
+        _draw(ax, panel, columns)
         box = ax.get_position()
         x, y = box.x0 - 0.075, box.y1 + 0.42 / figure.get_figheight()
-        word = f"({chr(ord('a') + number)})"
-        figure.text(x, y, word, va="bottom", size=8.5, weight="bold", color=style.INK)
+        letter = f"({chr(ord('a') + number)})"
+        figure.text(x, y, letter, va="bottom", size=8.5, weight="bold", color=style.INK)
     for ax in places[len(shown) :]:
         ax.remove()
     return figure
 
 
-def _columns(panel: Panel, beside: int) -> int:
-    """Return the number of legend entries in a row as wide as the panel."""
+def _columns(panel: Panel, columns: int) -> int:
+    """Return the entries in a legend row of half a page (44 characters) or a page (92, chosen)."""
     longest = max(len(line.label.replace("$", "")) for line in panel.lines)
-    return max(1, min(4, (44 if beside > 1 else 92) // (longest + 6)))
+    return max(1, min(4, (44 if columns > 1 else 92) // (longest + 6)))
 
 
-def _draw(ax: Axes, panel: Panel) -> None:
+def _draw(ax: Axes, panel: Panel, columns: int) -> None:
     colours = style.many_colours()
     for line in panel.lines:
         colour = style.GREY if line.shade is None else colours(line.shade)
@@ -108,4 +108,4 @@ def _draw(ax: Axes, panel: Panel) -> None:
         style.scale_axis(ax.xaxis, panel.across)
         style.scale_axis(ax.yaxis, panel.up)
     if any(line.label and line.legend for line in panel.lines):
-        style.key(ax, columns=_columns(panel, len(ax.figure.axes)))
+        style.key(ax, columns=_columns(panel, columns))

@@ -66,7 +66,9 @@ class Straight(Centreline):
         super().__post_init__()
         if np.array_equal(self.start, self.end):
             try_ = "give two points."
-            raise ModelError("Straight.end", "the start", "another point", _WHY_LINE, try_)
+            raise ModelError(
+                "Straight.end", "the same point as `start`", "another point", _WHY_LINE, try_
+            )
 
     def points(self, count: int) -> Floats:
         """Return (count, 3) nodes on the line [m]."""

@@ -3,7 +3,7 @@
 ::
 
     title = "Where a chain stops"
-    scenario = "slip-wave"            # a built-in name, or a file; or [system], [method], [solve]
+    scenario = "slip-wave"            # a built-in name, or a file
     set = ["solve.t_end=20"]          # settings as in `stiction run --set`
     results = ["stop_time", "max(onset_force)"]
     trajectories = 0
@@ -14,6 +14,9 @@
     [fields]
     "law.mu" = { from = 0.1, to = 0.4, count = 31 }
     "load.rate" = [0.5, 1.0, 2.0]
+
+The tables [system], [method] and [solve] of a scenario may stand in place of the key `scenario`. A
+member is one run of the study.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from stiction.studies.sweep import Sweep
 __all__ = ["read_study"]
 
 _TABLES = ("system", "method", "solve")
+# read by `listing`, not here
 _WORDS = ("paper", "figure", "note")
 _KEYS = (
     "title",
@@ -72,14 +76,14 @@ def read_study(source: str | Path) -> Sweep:
             raise ScenarioError("study", repr(str(source)), needs, why, try_)
     table = parse(str(source), "study") if text else read_table(path)
     if "results" not in table and "keep" in table:
-        # files of earlier versions have the key `keep`
+        # studies written before `results` had its present name have the key `keep`
         table["results"] = table.pop("keep")
     _known(table, _KEYS, "study")
     return Sweep(
         scenario=_scenario(table, path.parent),
         fields=_fields(table),
         design=build("Design", table["design"], "design") if "design" in table else Grid(),
-        results=_saved(table.get("results", [])),
+        results=_result_names(table.get("results", [])),
         trajectories=_whole(table.get("trajectories", 0)),
         title=str(table.get("title", "")).strip(),
     )
@@ -125,6 +129,7 @@ def _flat(given: Mapping[str, Any], before: str) -> list[tuple[str, Any]]:
     pairs: list[tuple[str, Any]] = []
     for key, value in given.items():
         path = f"{before}{key}"
+        # a table with from, to or count is a range; any other is a part of a path
         if isinstance(value, Mapping) and not {"from", "to", "count"} & set(value):
             pairs += _flat(value, f"{path}.")
         elif isinstance(value, Mapping):
@@ -148,7 +153,7 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
     return Range(value["from"], value["to"], value.get("count"), log)
 
 
-def _saved(given: object) -> list[str]:
+def _result_names(given: object) -> list[str]:
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         needs, why = "names of results", "these results are saved for each member."

@@ -7,6 +7,7 @@ import pytest
 
 import stiction as st
 from stiction import Chain, Coulomb, ExponentialWeakening, StaticKinetic, UserFriction
+from stiction.chains import root_boxes
 from stiction.chains.branching import branches
 from stiction.chains.root_boxes import Balance, roots_in
 
@@ -137,6 +138,21 @@ def test_one_equation_against_its_closed_form():
         for s in roots:
             off = 0.2 * s + 0.1 + 0.2 * np.exp(-s / 0.1) - least - above
             assert abs(off[0]) < 1e-14
+
+
+def test_at_the_limit_of_boxes_all_roots_are_positive_and_none_certified(monkeypatch):
+    """One of the three roots has a negative speed, and is found before the limit is reached."""
+    a = np.array([[1.5236275375603245, -0.017150269503867888], [-0.017150269503867888, 0.6915061]])
+    law, contacts = ExponentialWeakening(0.3, 0.1, 0.1).table(2), [0, 1]
+    negative = np.array([-4.1e-7, 0.179])
+    drive = Balance(a, np.zeros(2), np.ones(2), law, contacts).at(negative)
+    balance = Balance(a, drive, np.ones(2), law, contacts)
+    monkeypatch.setattr(root_boxes, "_MOST_BOXES", 6)
+    roots, certified = roots_in(balance, np.full(2, 3.9560892583706004))
+    assert not certified
+    assert len(roots) == 1
+    assert (roots[0] > 0.0).all()
+    assert np.abs(balance.at(roots[0])).max() < 1e-14
 
 
 def test_what_is_certified():

@@ -32,7 +32,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 ModeArray = npt.NDArray[np.int8]
 
-# two mode changes of a mass within this many steps may be one event
+# two mode changes of a mass within this many steps may be one event: successive steps differ by h,
+# others by at least 2 h, so a number between decides whatever the rounding of times
 NEAR = 1.5
 # number of events from which the compiled loop is faster
 _MANY = 20_000
@@ -91,7 +92,7 @@ def join_at_once(
     """Merge the events of a run in NumPy, with the results of `join`."""
     order = np.argsort(changes[:, MASS], kind="stable")
     which, before, after = changes[order].T
-    time = values[order, 0]
+    time = values[order, TIME]
     # successive events of one mass within NEAR steps
     near = (which[1:] == which[:-1]) & (time[1:] - time[:-1] < NEAR * h)
     # slip, stick, reversed slip
@@ -129,12 +130,12 @@ def join(
     last: Integers,
     made: int,
 ) -> int:
-    """Append joined events to `columns`, `mass` and `modes`; return their number.
+    """Append joined events to `columns`, `mass` and `modes`; return the number written so far.
 
     Parameters
     ----------
     last : (n + 1,) index of the last event of each mass; -1 if there is none that can be joined
-    made : number of events written before
+    made : number of events written before this block
 
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_joined_alike
     """
@@ -194,6 +195,7 @@ def count_joined(
             if turned or arrested:
                 # the two are one event with the final mode of the second
                 modes[0, i] = 0
+                # the first was counted as stick (turned) or as reversal (arrested)
                 kinds.reverse += 1 if turned else -1
                 kinds.stick -= 1 if turned else -1
                 continue

@@ -34,11 +34,14 @@ __all__ = ["scheme_of", "solve_exactly", "solve_smoothed"]
 
 Floats = npt.NDArray[np.float64]
 
-_NO_FORCE = 1e-200
+# instead of a width of zero
+_TINY = 1e-200
+# chosen: above the rounding that adds up over the steps of a run
 _STATE_ROUNDING = 1e-12
 # most numbers of saved states that are checked at once
 _BLOCK = 1_000_000
-# slip speeds at which the steepest decrease of a user's law is sampled
+# slip speeds [m/s] at which the steepest decrease of a user's law is sampled; chosen: far below and
+# above the speeds of experiments
 _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 
 
@@ -61,7 +64,7 @@ def scheme_of(method: ThetaStepper) -> Scheme:
         step=method.step,
         theta=method.theta,
         most_iterations=method.max_solves,
-        tolerance=1e-13,
+        tolerance=1e-13,  # chosen: a few hundred roundings
         max_steps=method.max_steps,
         max_events=method.max_events,
     )
@@ -107,6 +110,7 @@ def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if chain.law.states:
         rate = float(now.steepest) / h
+    # the step is unique while M / (theta h) exceeds the steepest decrease of friction
     if rate > np.finfo(float).tiny:
         yield Check(
             "step_below_weakening_limit",
@@ -120,13 +124,16 @@ def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
 
 
 def _state_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
-    """Return audit lines of states of the law that left their range, over its width."""
+    """Return audit lines of states of the law that left their range.
+
+    The excess is over the width of the range; without a finite width it is over the largest value.
+    """
     samples = int(integrator.now.saved)
     for j, state in enumerate(integrator.chain.law.states):
         values = integrator.saved.state[:samples, :, j]
         excess = np.maximum(state.low - values, values - state.high).max(axis=1)
         width = state.high - state.low
-        width = width if np.isfinite(width) else max(float(np.max(np.abs(values))), _NO_FORCE)
+        width = width if np.isfinite(width) else max(float(np.max(np.abs(values))), _TINY)
         worst = float(excess.max()) / width
         yield Check(
             "state_in_range",
@@ -155,6 +162,7 @@ def _exact_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
         if here.max() > worst:
             worst, time = float(here.max()), float(integrator.saved.time[first + here.argmax()])
     yield stick_line(worst, time).of_run()
+    # slip rate against the direction of its mode
     against, at = float(integrator.now.against), float(integrator.now.against_time)
     largest = np.max(np.abs(integrator.saved.v[:samples] - chain.belt_speed))
     yield mode_line(against, largest, at if against > 0.0 else None).of_run()
@@ -184,6 +192,7 @@ def _smooth_checks(integrator: ThetaIntegrator, method: RegularizedTheta) -> Ite
     steepest = float(method.shape.slope(0.0, method.smoothing))
     rate = float(np.max(chain.stick_bound / chain.masses)) * steepest
     if rate > 0.0:
+        # beyond it the factor of slip per step is below -1: (1 - (1 - theta) h r) / (1 + theta h r)
         limit = 2.0 / ((1.0 - 2.0 * theta) * rate)
         note = "with a longer step the scheme chatters about zero slip [s]"
         yield Check("step_resolves_smoothing", h <= limit, h, limit, None, note)
@@ -203,5 +212,6 @@ def _steepest_fall(chain: Chain) -> Floats:
     elif law.convex:
         fall = (table.mu_static - table.mu_kinetic) / table.v_scale
     else:
-        fall = np.maximum(-table.probed(_SPEEDS)[1].min(axis=1), 0.0)
+        _, slope = table.probed(_SPEEDS)
+        fall = np.maximum(-slope.min(axis=1), 0.0)
     return np.asarray(fall * chain.normal_forces)

@@ -1,8 +1,10 @@
 """Two cylinders that slide across each other: the statements of section 4.2 beside our runs.
 
 At fixed height the upper half cylinder moves over the lower one by u = 0 to 2 R, with adhesion and
-the friction models DI and EA. The rows compare symmetry, peak forces, the last contact and the
-stress at the trailing corner.
+the friction models DI (a threshold independent of distance, with a cut-off) and EA (extended
+Amontons). The rows compare symmetry, peak forces, the last contact and the stress at the trailing
+corner. R = 1 and E = 1: the displacement u is in R, forces are in E R. The paper describes these
+curves by words, so the numbers at which a verdict changes are chosen.
 
 Source: Mergel, Scheibert, Sauer 2021, section 4.2, Figs. 9 and 10.
 """
@@ -135,29 +137,29 @@ def _before_detachment(study: Study) -> list[Row]:
     names = ("cylinders-ea-0.5-far", "cylinders-di-3-far")
     if not all(study.has(name) for name in names):
         return []
-    late, drop, off = {}, {}, {}
+    force_late, largest_drop, last_contact = {}, {}, {}
     for word, name in zip(("EA 0.5", "DI 3"), names, strict=True):
         c = study[name]
         u, force = c["displacement"], c["force_x"]
         touching = np.flatnonzero(c["contact_length"] > 0.0)
         last = int(touching[-1])
-        off[word] = float(u[last])
-        late[word] = float(np.interp(u[last] - 0.1, u, force))
+        last_contact[word] = float(u[last])
+        force_late[word] = float(np.interp(u[last] - 0.1, u, force))
         near = (u[1:] > u[last] - 0.3) & (u[1:] < u[last] + 0.3)
-        drop[word] = float(np.min(np.diff(force)[near], initial=0.0))
+        largest_drop[word] = float(np.min(np.diff(force)[near], initial=0.0))
     return [
-        Row("last contact at u [R] (run on to 2.6 R)", LOST, _text(off, "{:.3f}")),
+        Row("last contact at u [R] (run on to 2.6 R)", LOST, _text(last_contact, "{:.3f}")),
         Row(
             "F_x 0.1 R before the last contact: larger for DI [E R]",
             "DI larger",
-            _text(late),
-            verdict(late["DI 3"] > late["EA 0.5"]),
+            _text(force_late),
+            verdict(force_late["DI 3"] > force_late["EA 0.5"]),
         ),
         Row(
             "largest fall of F_x in one load step near the end: more abrupt for DI [E R]",
             "DI more abrupt",
-            _text(drop),
-            verdict(drop["DI 3"] < drop["EA 0.5"]),
+            _text(largest_drop),
+            verdict(largest_drop["DI 3"] < largest_drop["EA 0.5"]),
         ),
     ]
 

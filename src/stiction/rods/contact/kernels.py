@@ -97,12 +97,12 @@ class Contact(Struct):
     force : contact force on the first rod [N]
     drift : rate of u at constant v and p [m/s^2]
     direction : unit vector of slip
-    slip_speed : [m/s]; negative after a slip that ended, see `energy_kernels`
+    slip_speed : [m/s]; negative after a slip that ended, see `unstopped_slip_speed`
     stick_excess : tangential force that rolling requires, minus its bound [N]
     normal_force, gap : compression > 0 [N]; distance - reach [m]
     allowed_depth : admissible penetration of a contact that has just opened [m]
     place_rates : rates of `place` [elements/s]
-    held_gap : penetration, as a gap < 0, that is corrected slowly [m]
+    held_gap : penetration, as a gap < 0, that is corrected at `recovery_rate` [m]
     onset_time, onset_force, onset_place : of a slip that is not reported yet [s], [N], [elements]
     first_impulse : impulse of the first half of a step [N s]
     excess_impulse, normal_impulse : of all steps: tangential impulse of rolling beyond its bound;
@@ -268,6 +268,7 @@ def locate(r: Matrix, k: Contact) -> int:
         k.determinant = det / (t11 * t22)
         end1, end2 = False, False
         if not inner:
+            # on nearly parallel rods a contact at an end stays there, as in the search
             parallel = k.from_search == 1 and k.sine < LINE_BELOW
             end1 = at_end(s1, count1, f1, parallel)
             end2 = at_end(s2, count2, -f2, parallel)
@@ -403,6 +404,7 @@ def weigh(k: Contact, side: int) -> None:
     nodes, frames = k.node_weights[side], k.frame_weights[side]
     # the end belongs to the last element, as in `axis_point`: fraction 1, not fraction 0 of an
     # element beyond it
+    # over: number of elements by which the four nodes are moved back at an end
     start, x, over = four_around(s, count)
     if s >= count:
         start, x, over = count - 3, 1.0, -1
@@ -484,6 +486,7 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
             xz += w1 * ax * az
             yz += w1 * ay * az
         if k.rule == FITTED:
+            # the slots before and after the four
             for j in range(2):
                 weight = k.outer_weights[side, j]
                 # zero where the rod has no such node: its slot may not exist

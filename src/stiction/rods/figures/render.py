@@ -1,7 +1,16 @@
 """Renders rods as tubes by PyVista, in a separate process.
 
 It is started as ``python -I render.py FOLDER`` and imports nothing of this package. FOLDER contains
-``scene.npz``, written by `paint`; the program adds one picture per frame.
+``scene.npz``, written by `paint`; the program adds one picture per frame. Its arrays, for n nodes,
+r rods, c contacts and f frames:
+
+- window (2,): width and height [pixels]
+- centre, out, up (3,): centre of the view [m], unit vectors to the eye and upwards
+- half (2,): half of the height, half of the width [m]; depth: extent of the scene [m]
+- position (f, n, 3) [m]; rod (n,): rod of each node; radius (r,) [m]; colour (r,)
+- surfaces: number of rigid partners; surface-j (f, a, b, 3) [m]: grid of partner j; surface_colour
+- point, arrow (f, c, 3): foot and vector of a contact force [m]; shown, slips (f, c): whether the
+  contact exists and slips; arrow_colour (2,): of rolling and of slip; thick: radius of a shaft [m]
 
 A missing or broken graphics library ends the process that loads it, and Python cannot catch this.
 Therefore pictures are not rendered in the process of the user.
@@ -47,6 +56,7 @@ def main(folder: Path) -> None:
 def _aim(plotter: Any, scene: Mapping[str, npt.NDArray[Any]]) -> None:
     """Set a parallel projection along -out that shows the rectangle of the view."""
     centre, out, up = scene["centre"], scene["out"], scene["up"]
+    # chosen: far outside the scene; the distance does not change a parallel projection
     far = 10.0 * float(scene["half"].max()) + float(scene["depth"])
     camera = plotter.camera
     camera.position = tuple(centre + far * out)
@@ -59,13 +69,14 @@ def _aim(plotter: Any, scene: Mapping[str, npt.NDArray[Any]]) -> None:
 
 def _paint(pv: Any, plotter: Any, scene: Mapping[str, npt.NDArray[Any]], k: int) -> None:
     """Replace the tubes and arrows by those of frame `k`."""
-    places, of = scene["position"][k], scene["rod"]
+    places, rod_of_node = scene["position"][k], scene["rod"]
     for i, radius in enumerate(scene["radius"]):
-        nodes = np.ascontiguousarray(places[of == i])
+        nodes = np.ascontiguousarray(places[rod_of_node == i])
         line = pv.MultipleLines(points=nodes)
         tube = line.tube(radius=float(radius), n_sides=_SIDES, capping=True)
         look = {"smooth_shading": True, "specular": 0.25, "specular_power": 12.0}
         plotter.add_mesh(tube, color=str(scene["colour"][i]), name=f"rod-{i}", **look)
+    # rigid partners
     for j in range(int(scene["surfaces"])):
         grid = pv.StructuredGrid(*np.moveaxis(scene[f"surface-{j}"][k][:, :, None], -1, 0))
         look = {"smooth_shading": True, "specular": 0.1}
@@ -80,6 +91,7 @@ def _paint(pv: Any, plotter: Any, scene: Mapping[str, npt.NDArray[Any]], k: int)
             plotter.remove_actor(name, render=False)
             plotter.remove_actor(f"{name}-foot", render=False)
             continue
+        # the sizes of head and foot in radii of the shaft are chosen
         head = min(_HEAD, 4.0 * thick / length)
         mesh = pv.Arrow(
             start=scene["point"][k, j],

@@ -8,8 +8,9 @@ local Coulomb problem at each node.
 
 Symbols: n normal, b1, b2 tangents, a radius, P impulses (along n, b1, b2) [N s], x tangential
 velocity of nodes [m/s], z = a n x w of elements [m/s], m = n x d3 with the third director d3 of an
-element. Arrays r, q, v, p, mat are those of `rod_kernels`. An element of the table `Node` also
-holds the data of the rod element after the node.
+element. Arrays r, q, v, p, mat are those of `rod_kernels`; p is the angular momentum over the
+inertia J across the axis [1/s]. `free` is 1/mass of nodes and `turns` 1/J of elements, both 0 at a
+support. An element of the table `Node` also holds the data of the rod element after the node.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
@@ -36,15 +37,18 @@ DONE, EVENTS_FULL, NOT_FINITE, TOO_MANY_STEPS = range(4)
 # codes that are passed to kernels as constants are real numbers, because Numba compiles a kernel
 # again for each integer constant. Kinds of events:
 CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES = 0.0, 1.0, 2.0, 3.0, 4.0
-# half kicks of a step: the second; the first with the impulses of the last step; the first with
-# new impulses
+# half kicks of a step of velocity Verlet: the second; the first with the impulses of the last step;
+# the first with new impulses
 SECOND_HALF, REPEATED_HALF, FIRST_HALF = 0.0, 1.0, 2.0
 
+# chosen; a kick that needs more sweeps counts as unconverged
 MOST_SWEEPS = 2000
+# change of a sweep over the largest impulse: some fifty roundings
 _CONVERGED = 1e-14
 # roundoff of velocities, relative to the largest
 _ROUNDING = 2e-15
-# depth, in radii, that closes a node without an impact located in time
+# depth, in radii, that closes a node without an impact located in time. Chosen: far above the
+# rounding of positions, far below any depth that matters
 SHALLOW = 1e-7
 
 
@@ -124,7 +128,7 @@ class Plane(Struct):
 class Tally(Struct):
     """Progress, energy accounting and extremes of a run, in one element.
 
-    time, last : time [s]; length of the last drift [s]
+    time, last : time [s]; length of the last drift, the motion between two half kicks [s]
     fresh, trial : 1 if impulses must be solved again; 1 for a trial kick much shorter than a step
     external, impact, algorithmic : work of loads, impact loss, numerical dissipation [J]
     sweeps, unconverged : largest number of sweeps; number of kicks that did not converge
@@ -306,6 +310,7 @@ def local_coulomb(
         # Newton's step for 1 / |P| = 1 / bound
         increment = (size - bound) * size * size / (bound * slope)
         alpha += increment
+        # a few roundings of the largest term
         if abs(increment) <= 1e-15 * (alpha + g0 + g2):
             break
     scale = bound / size
@@ -357,7 +362,7 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
             # alternate directions: nodes couple with both neighbours, through the elements
             k = j if sweep % 2 == 0 else size - 1 - j
             node = nodes[k]
-            bound, returned_part = node.bound, node.tangential
+            bound, restitution = node.bound, node.tangential
             if not node.held or bound <= 0.0:
                 continue
             g0, g1, g2 = node.g11, node.g12, node.g22
@@ -367,8 +372,8 @@ def solve_friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
             ux, uy = slip_at(k, nodes)
             p1, p2 = impulse[1], impulse[2]
             # slip without this node's impulse, with restitution and bias
-            bx = ux + returned_part * before[1] + bias[0] - g0 * p1 - g1 * p2
-            by = uy + returned_part * before[2] + bias[1] - g1 * p1 - g2 * p2
+            bx = ux + restitution * before[1] + bias[0] - g0 * p1 - g1 * p2
+            by = uy + restitution * before[2] + bias[1] - g1 * p1 - g2 * p2
             px, py, slip = local_coulomb(g0, g1, g2, bx, by, bound)
             dx, dy = px - p1, py - p2
             apply_tangential_impulse(k, dx, dy, plane, mat, nodes)
@@ -438,7 +443,8 @@ def contact_work(nodes: Nodes, half: float) -> float:
     Heat is minus impulse times slip velocity at that end of the half kick at which positions and
     velocities belong to the same time. It is not negative if Coulomb's law holds there. The
     remainder cancels between two half kicks with the same impulses. A first half kick with new
-    impulses that decelerates the slip counts all of its work as heat.
+    impulses that decelerates the slip counts all of its tangential work as heat; the normal work
+    stays in the remainder.
     """
     remainder = 0.0
     for k in range(nodes.shape[0]):
@@ -463,14 +469,14 @@ def contact_work(nodes: Nodes, half: float) -> float:
 
 
 @kernel
-def predict_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> None:
-    """Set the bias to the change of slip in a free motion of duration w [s], with constant p."""
+def predict_slip(q: Matrix, p: Matrix, plane: Plane, duration: float, nodes: Nodes) -> None:
+    """Set the bias to the change of slip in a free motion of a duration [s], with constant p."""
     a, size, b = plane.radius, nodes.shape[0], plane.tangents
     clear_bias(nodes)
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
-        along = -0.5 * w * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
-        # rate of a free rotor, w' = -(p . d3) / 2 (p x d3), times w
+        along = -0.5 * duration * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
+        # rate of a free rotor, w' = -(p . d3) / 2 (p x d3), times the duration
         dx = along * (p[1, e] * az - p[2, e] * ay)
         dy = along * (p[2, e] * ax - p[0, e] * az)
         dz = along * (p[0, e] * ay - p[1, e] * ax)

@@ -66,7 +66,8 @@ class InternalForces:
     Parameters
     ----------
     force, torque : (3, slots) on nodes [N] and elements [N m], without contact forces
-    pull, moment : (3, slots) elastic stress resultants of elements [N], moments of joints [N m]
+    pull, moment : (3, slots) elastic stress resultants (tension and shear) of elements [N], moments
+        of joints [N m]
     """
 
     def __init__(self, force: Floats, torque: Floats, pull: Floats, moment: Floats) -> None:
@@ -89,7 +90,7 @@ class StateRecord:
         self.elements = np.concatenate([np.arange(i, i + n) for i, n in starts])
         self.supports = supports_of(rods, flat)
         self.varying = bool((flat.loads["is_moment"] == 0).any())
-        self.turned = bool((flat.loads["is_moment"] == 1).any())
+        self.has_moments = bool((flat.loads["is_moment"] == 1).any())
         parts = {
             "node": flat.nodes.size,
             "element": self.elements.size,
@@ -105,7 +106,7 @@ class StateRecord:
             self.arrays["partner_point"] = np.zeros((saves, flat.partners, 2, 3))
 
     def _is_saved(self, name: str) -> bool:
-        return {"varying_force": self.varying, "applied_moment": self.turned}.get(name, True)
+        return {"varying_force": self.varying, "applied_moment": self.has_moments}.get(name, True)
 
     def record(
         self,
@@ -120,11 +121,13 @@ class StateRecord:
 
         Parameters
         ----------
-        v, p : (3, slots) velocities, and momenta over inertia, at that time
+        v, p : (3, slots) velocities [m/s], and angular momenta over the inertia across [1/s], at
+            that time
         contact_loads : (3, slots) contact forces and torques on nodes and frames [N], [N m]
         """
         f, arrays, nodes, elements = self.flat, self.arrays, self.flat.nodes, self.elements
         axis = third_directors(f.q)
+        # angular velocity: the inertia along the axis is twice that across
         spin = p - 0.5 * (p * axis).sum(axis=0) * axis
         arrays["velocity"][k], arrays["frame"][k] = v[:, nodes].T, f.q[:, elements].T
         arrays["angular_velocity"][k] = spin[:, elements].T
@@ -134,19 +137,20 @@ class StateRecord:
             frames = [support.frame for support in self.supports]
             arrays["clamp_frame"][k] = f.q[:, frames].T
             arrays["clamp_angular_velocity"][k] = spin[:, frames].T
-            # supported nodes and frames have no drag: remove it from the forces
+            # supported nodes and frames have no drag: remove the drag force -c v from the forces
             force = inner.force + contact_loads[0] + f.drags.node * v
             torque = inner.torque + contact_loads[1] + f.drags.element * spin
             arrays["clamp_force"][k], arrays["clamp_moment"][k] = reactions(
                 f, self.supports, force, torque, now
             )
-        if self.varying or self.turned:
+        if self.varying or self.has_moments:
             fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
+            # `add_loads` also adds to its first two arguments; these sums are not needed
             spare = np.zeros_like(f.v), np.zeros_like(f.v)
             add_loads(*spare, f.constant, f.loads, f.times, f.factors, now, fe, te)
             if self.varying:
                 arrays["varying_force"][k] = (fe - f.constant)[:, nodes].T
-            if self.turned:
+            if self.has_moments:
                 arrays["applied_moment"][k] = te[:, elements].T
         if f.partners:
             self._record_partners(k, v, spin)
@@ -252,6 +256,7 @@ class StateRecord:
             values = column[of[part]].copy()
             if values.any():
                 variables[name] = Variable(values, (part,), unit, meaning)
+        # `constant` contains the weight
         constant = f.constant[:, nodes].T - f.material.mass[nodes][:, None] * gravity
         if np.abs(constant).max(initial=0.0) > 1e-14 * np.abs(f.constant).max(initial=0.0):
             meaning = "constant loads besides gravity"

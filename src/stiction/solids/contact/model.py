@@ -2,7 +2,9 @@
 
 `Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
 solved: it computes closest-point projections, adds forces and tangents, and returns the friction
-history that the method commits when it accepts a step.
+history that the method commits when it accepts a step. Its order is own points,
+closest points and origins of slip on the partner, return map, forces, tangent; the formulas are in
+`sweeps`.
 """
 
 from __future__ import annotations
@@ -159,7 +161,8 @@ class ClosestPoints(NamedTuple):
     Parameters
     ----------
     element, xi : (p,) partner element and (p, m) coordinates on it of each closest point
-    normal : (p,) whether the line to the closest point is normal to the partner
+    normal : (p,) whether the line to the closest point is normal to the partner, so that the point
+        is a projection
     """
 
     element: Ints
@@ -188,7 +191,15 @@ class History(NamedTuple):
 
 
 class PartnerArrays(NamedTuple):
-    """Arrays of the partner for kernels; a rigid shape has one node, its translation."""
+    """Arrays of the partner for kernels.
+
+    Parameters
+    ----------
+    rigid, shape : whether the partner is a rigid shape, and the table of this shape
+    node : of the translation of a rigid shape
+    nodes, extraction, weights, knots : of a deformable boundary: nodes of its elements, rational
+        Bernstein extraction and weights, knots
+    """
 
     rigid: bool
     shape: Floats
@@ -280,7 +291,7 @@ class ContactPass:
 
     @property
     def adhesion_energy(self) -> float:
-        """The work of adhesion of the whole boundary [J/m]."""
+        """The work of adhesion of the whole boundary [J/m], in space [J]."""
         law = self.contact.adhesion
         return abs(float(np.asarray(law.potential(law.gap_eq)))) * float(self.own.areas.sum())
 
@@ -435,6 +446,7 @@ class ContactPass:
     def _samples(self) -> tuple[Floats, Ints, Floats]:
         """Samples of the partner for the search: xi on each element, elements, functions."""
         m, t = self.dim - 1, self.partner.nodes.shape[0]
+        # middles of three equal parts of an element
         each = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
         number = np.arange(each.size**m)
         xis = np.stack([each[number // each.size**a % each.size] for a in range(m)])
@@ -460,7 +472,8 @@ class ContactPass:
             closest_places, coordinate = closest_on_rigid(points, partner.shape, shift)
             if rotation:
                 # coordinates are material ones of the circle, which rotates
-                arc = partner.shape[CENTRE + self.dim] * rotation
+                radius = partner.shape[CENTRE + self.dim]
+                arc = radius * rotation
                 coordinate, origin = coordinate - arc, origin + arc
             origin_places = points_on_rigid(origin, partner.shape, shift)[None]
             return k.ContactKinematics(
@@ -533,7 +546,9 @@ class ContactPass:
     def add_normal_forces(
         self, x: Floats, guess: ClosestPoints, attraction: float, residual: Floats
     ) -> tuple[float, ClosestPoints]:
-        """Add normal forces alone; return d energy / d attraction [J/m], and the closest points.
+        """Add normal forces alone; return d energy / d attraction, and the closest points.
+
+        The derivative is in [J/m], in space in [J].
 
         Parameters
         ----------
@@ -613,6 +628,7 @@ class ContactPass:
         """Return the requested state of the return map at each point, (p,); DECIDE for none."""
         if not with_friction or isinstance(self.contact.friction, Frictionless):
             return np.full(self.count, k.FREE)
+        # a point without an origin is free; `committed` gives it one
         requested = np.where(history.has_origin, fixed_states, k.FREE)
         if self.contact.stick_ratio > 1.0:
             requested[(requested == DECIDE) & history.stuck] = k.STUCK

@@ -46,8 +46,8 @@ class MovingSolid(SolidSystem):
     retardation : damping coefficient of the stiffness of the undeformed bodies [s]; it also resists
         rigid rotation, so that it is meant for small rotations
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over gap rate
-        and slip rate [Pa s/m]; they decrease with the intensity of adhesion. The second one is
-        refused with a `Turned` circle
+        and slip rate [Pa s/m]; they decrease with the intensity of adhesion (1 in contact, falling
+        with the gap, see `dynamics.interface`). The second one is refused with a `Turned` circle
     velocity : initial (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A moving
         body without a boundary condition starts in its given position
 
@@ -95,7 +95,7 @@ class MovingSolid(SolidSystem):
         return {"body": len(self.assembled().bodies)}
 
     def _check_body(self, body: object) -> None:
-        """Refuse viscous interfaces of bodies in space."""
+        """Refuse viscous interfaces of bodies in space; `Body` is the plane body."""
         if isinstance(body, Body):
             return
         for name in ("normal_viscosity", "tangential_viscosity"):

@@ -479,7 +479,7 @@ class Problem:
         """
         floor = self.rounding / (self._largest_modulus * self.largest_length)
         if tolerance < floor:
-            why = "rounding of positions and strains is larger, relative to forces E times length."
+            why = "a smaller residual, over E times the largest length, is rounding of positions."
             needs = f"at least {floor:.2g}, the effect of rounding"
             try_ = (
                 self.coarse_elements()

@@ -1,8 +1,9 @@
 """Placement of a trajectory at a state and mode, as at the start of a run: kernels.
 
-A placement sets the time, projects the state on the surfaces where it lies, marks known zeros of
-the switching functions, sets the signs of the kink functions, and resets all records of earlier
-steps. `rates` describes the modes; `Trajectory.place` calls `place_state`.
+A placement sets the time, projects the state on the surfaces where it lies, sets the order of known
+zeros of the switching functions and the signs of the kink functions, and resets all records of
+earlier steps. A known zero is a zero at which an event function starts, so that it is no new event.
+`rates` describes the modes; `Trajectory.place` calls `place_state`.
 """
 
 from __future__ import annotations
@@ -75,9 +76,10 @@ def scale_of_h(w: Workspace, i: int, normal: int) -> float:
 def evaluate_state(w: Workspace, functions: EventFunctions) -> bool:
     """Evaluate switching functions and fields at the present state; return whether all are finite.
 
-    Vector EXTRA gets h_i and g_j, LATER the gradients, PLUS and MINUS the fields for all signs +1
-    and -1. `near` is set for the surfaces on which the state lies. `initial_modes` decides the
-    signs at the start of a run by these values, and `place_state` follows with its signs.
+    `_VALUES_NOW` gets h_i and g_j, `_GRADIENTS` the gradients, PLUS and MINUS the fields for all
+    signs +1 and -1. `near` is set for the surfaces on which the state lies. `initial_modes`
+    decides the signs at the start of a run by these values, and `place_state` follows with its
+    signs.
     """
     now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
@@ -99,8 +101,8 @@ def evaluate_state(w: Workspace, functions: EventFunctions) -> bool:
 def fold_gap(w: Workspace, i: int) -> float:
     """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|; 0 at a two-fold.
 
-    L+ and L- are the Lie derivatives of h along f+ and f-. The norms are those of scaled states,
-    see `surface_speed`.
+    L+ and L- are the Lie derivatives of h along f+ and f-; at a two-fold both are zero. The norms
+    are those of scaled states, see `surface_speed`. `Trajectory` and the ensembles call it.
     """
     now, a = w.progress[0], w.vectors
     for j in range(now.m):
@@ -117,6 +119,7 @@ def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
     n, m = now.n, now.m
     a[Y, n] = t
     clear_known_zeros(functions)
+    # `Progress` defines these records
     now.shrinks = now.at_once = 0
     now.next_step = now.last_interval = now.line_step = now.line_distance = 0.0
     now.last_event, now.last_arrival, now.drift, now.blunt = t, 0.0, 0.0, 0.0
@@ -152,6 +155,7 @@ def _set_kinks(w: Workspace) -> None:
     signs = row_at(a, SIGNS)
     call_at(now.field, row_at(a, Y), signs, now.parameters, row_at(a, PLUS))
     call_at(now.surface, row_at(a, Y), signs, now.parameters, row_at(a, _VALUES_NOW))
+    # the component that moves fastest moves by `_LITTLE_LATER` of the smallest scale
     fastest, unit, size = 1e-300, math.inf, 1.0
     for c in range(n):
         fastest = max(fastest, abs(a[PLUS, c]))

@@ -127,7 +127,7 @@ def _checked(
         why = "integration backward is not unique, as many solutions lead to one sliding state."
         raise ValueError(f"`t_span` must increase if `surfaces` are given: {why}")
     if not tf > t0:
-        raise ValueError(f"`t_span` must increase: both ends are {t0}, or one is NaN.")
+        raise ValueError(f"`t_span` must increase: it is ({t0}, {tf}).")
     times = np.zeros(0) if t_eval is None else np.asarray(t_eval, dtype=np.float64)
     if times.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
