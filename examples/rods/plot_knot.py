@@ -26,13 +26,13 @@ import numpy as np
 import stiction as st
 
 ROD = st.rods.GivenSection(100.0, 100.0, bending=1.0, twist=0.77, outer_radius=1.0)
-knot = st.rods.overhand_knot(ROD, loop=8.0, tail=30.0, elements=120, pull=12.0)
+knot = st.rods.overhand_knot(ROD, loop=8.0, tail=30.0, elements=120, pull=6.0)
 
 # %%
 # The law
 # -------
 # Coulomb's law, exactly.
-FRICTIONS = [0.0, 0.05, 0.1]
+FRICTIONS = [0.0, 0.1]
 
 # %%
 # Method and solve
