@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.exact_stick import CLOSED
-from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.model import RigidBodies
 from stiction.core.checkpoint import Log, StateArray
 from stiction.numerics.arrays import Struct, Table
@@ -262,15 +261,10 @@ class Recorder:
         self, time: float, contacts: Table[Any], number: Wholes, closed: Bools, hit: Bools
     ) -> None:
         """Record impacts on a body that another body touches: their order would matter."""
-        if not hit.any():
+        if not hit.any() or len(self.simultaneous) >= _MOST_LOSSES:
             return
         ends = np.stack([contacts["first"], contacts["second"]], axis=1)
-        group, told = np.zeros(len(contacts), dtype=np.int64), set()
-        group_contacts(contacts, len(self.q[0]), group)
         for c in np.flatnonzero(hit):
-            # one loss of each group of contacts that share bodies
-            if group[c] in told or len(self.simultaneous) >= _MOST_LOSSES:
-                continue
             others = closed & (number != number[c])
             shared = (ends[:, :1] == ends[c]) | (ends[:, 1:] == ends[c])
             # supports do not move: two contacts with one are independent
@@ -281,8 +275,7 @@ class Recorder:
             for other in number[met].tolist():
                 if not (pairs == (number[c], other)).all(axis=1).any():
                     self.simultaneous.add(np.array([[time, number[c], other]]))
-                    told.add(group[c])
-                    break
+                    return
 
     def pairs_of(self, contacts: Table[Any]) -> Wholes:
         """Return the number of the pair of each closed contact."""
