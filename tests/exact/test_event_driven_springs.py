@@ -87,6 +87,35 @@ def test_a_support_pulls_a_block():
     assert run.final["x"] == pytest.approx([speed * (1.5 * math.pi + 1.0) / OMEGA], rel=1e-8)
 
 
+def test_a_slow_pull_in_short_steps():
+    """The force of a step changes by less than what the modes are tested with."""
+    speed, mu, onset = 1e-4, 0.4, 0.025
+    block = B.RigidBody(B.Box(0.2, 0.2), mass=MASS, position=[0.0, 0.1])
+    puller = B.Support(B.Disc(0.05), position=[9.0, 0.1], velocity=[speed, 0.0])
+    length = 9.0 - mu * MASS * G / K + onset * speed
+    system = B.RigidBodies(
+        [block], [B.Support(), puller], law=st.Coulomb(mu),
+        springs=[B.Spring(3, 1, stiffness=K, length=length)],
+    )  # fmt: skip
+    run = st.solve(system, B.EventDriven(max_step=1e-2), (0.0, 0.04), save=2)
+    # the force at the onset, 6 N, is rounded by 1e-15 N; it changes by 4e-3 N/s
+    assert times(run, "onset") == pytest.approx([onset], abs=1e-10)
+
+
+def test_a_light_box_on_a_stiff_spring_leaves_other_errors():
+    """It rests; an oscillator beside it keeps its accuracy."""
+    box = B.RigidBody(B.Box(0.2, 0.2), mass=1e-6, position=[-2.0, 0.1])
+    disc = B.RigidBody(B.Disc(0.1), position=[1.001, 1.0], force=[0.0, G])
+    springs = [
+        B.Spring(2, 4, stiffness=1.0, length=1.0),
+        B.Spring(1, 4, on_second=[-2.9, -0.9], stiffness=1e4),
+    ]
+    supports = [B.Support(), B.Support(B.Disc(0.1), position=[0.0, 1.0])]
+    run = solve(B.RigidBodies([box, disc], supports, springs=springs), 3.0)
+    x = run.variables["position"].values[:, 1, 0] - 1.0
+    np.testing.assert_allclose(x, 1e-3 * np.cos(run.time), atol=1e-14)
+
+
 def test_friction_ends_an_oscillation():
     """Each half period takes 2 mu m g / k from the amplitude."""
     mu, x = 0.2, 0.25

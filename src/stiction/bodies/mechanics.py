@@ -93,10 +93,10 @@ class Mechanics:
         each = self.arms * self.sizes(time, q, v) / self.mass
         return np.asarray(each.max(axis=(-2, -1), keepdims=True))
 
-    def noise(self, q: Floats) -> float:
-        """Return the rounding of accelerations by springs, from that of places [m/s^2]."""
+    def noise(self, q: Floats) -> Floats:
+        """Return (n,) rounding of accelerations by springs, from that of places [m/s^2]."""
         if self.springs is None:
-            return 0.0
+            return np.zeros(self.n)
         return 0.125 * self.rounding(q) * self.springs.sensitivity()
 
     def kinetic(self, v: Floats) -> float:

@@ -131,8 +131,8 @@ class Springs:
             np.add.at(load, self._parts(end), each)
         return load[..., : self.n, :]
 
-    def sensitivity(self) -> float:
-        """Return a bound of the accelerations of surfaces over displacements of ends [1/s^2]."""
+    def sensitivity(self) -> Floats:
+        """Return (n,) bounds of accelerations of surfaces over displacements of ends [1/s^2]."""
         total = np.zeros(len(self.inverse))
         for end in (0, 1):
             part = self.ends[:, end]
@@ -142,7 +142,7 @@ class Springs:
             moved[moves] = arm[moves] * self._reach[part[moves]]
             of_end = self.inverse[part, 0] + moved * self.inverse[part, 1]
             np.add.at(total, part, self._stiffness * of_end)
-        return float(total.max())
+        return total[: self.n]
 
     def rates(self) -> tuple[float, float]:
         """Return bounds of the angular frequencies and of the rates of decay [1/s].

@@ -6,7 +6,13 @@ import pytest
 import stiction as st
 from stiction.bodies.event_driven import kinematics as kin
 from stiction.bodies.event_driven.impacts import impact
-from stiction.bodies.event_driven.modes import admissible, admissible_on_line
+from stiction.bodies.event_driven.modes import (
+    Answer,
+    admissible,
+    admissible_on_line,
+    find_modes,
+    losses_of,
+)
 from stiction.bodies.event_driven.motion import Phase, step_of
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.record import STICK
@@ -325,3 +331,82 @@ def test_a_pile_that_rests_stays():
     weights = 9.81 * np.array([3.0, 2.0, 1.0])
     force = run.variables["normal_force"].values[-1]
     np.testing.assert_allclose(np.sort(force)[::-1], weights, rtol=1e-9)
+
+
+def pile(rows, mu):
+    """Return discs that touch, in rows of one disc less than the row below."""
+    r = 0.1
+    count = [(i, j) for j in range(rows) for i in range(rows - j)]
+    places = [[2.0 * r * (i + 0.5 * j), r + j * r * 3.0**0.5] for i, j in count]
+    bodies = [B.RigidBody(B.Disc(r), position=place) for place in places]
+    return B.RigidBodies(bodies, [B.Support()], law=st.Coulomb(mu))
+
+
+@pytest.mark.parametrize("masses", [[1.0, 1.0, 1.0], [1.0, 100.0, 100.0], [1.0, 100.0, 100.0, 1.0]])
+def test_bodies_that_rest_without_friction(masses):
+    """Accelerations of bodies on each other without forces are equal: they do not slip."""
+    boxes = [
+        B.RigidBody(B.Box(0.2, 0.2), mass=mass, position=[0.0, 0.1 + 0.2 * k])
+        for k, mass in enumerate(masses)
+    ]
+    system = B.RigidBodies(boxes, [B.Support()], law=st.Coulomb(0.0))
+    run = st.solve(system, EVENTS, (0.0, 0.1), save=2)
+    assert run.quantities["bodies_at_rest"].value == len(masses)
+    assert run.determinism.losses == ()
+
+
+def test_the_rounding_of_piles_that_rest_is_no_imbalance():
+    run = st.solve(pile(2, 0.3), EVENTS, (0.0, 0.01), save=2)
+    assert run.audit.ok
+    # the ledger has nothing but rounding
+    assert 0.0 < run.energy.scale < 1e-25
+
+
+def test_a_pile_without_friction_parts():
+    """Forces of both discs on the upper one vanish together; no paradox is reported."""
+    run = st.solve(pile(2, 0.0), EVENTS, (0.0, 0.25), save=2)
+    x = run.final["x"]
+    assert x[1] - x[0] > 0.21
+    assert x[0] + x[1] == pytest.approx(0.2, abs=1e-12)
+    run = st.solve(pile(3, 0.0), EVENTS, (0.0, 1e-6), save=2, throw=False)
+    assert "painleve_boundary" not in [loss.kind for loss in run.determinism.losses]
+
+
+def test_the_last_step_of_a_run_is_within_its_bound():
+    disc = B.RigidBodies([B.RigidBody(B.Disc(0.1))])
+    method = B.EventDriven(max_step=0.25, max_steps=4)
+    assert st.solve(disc, method, (0.0, 1.0), save=2).stats["steps"] == 4
+
+
+def test_a_series_of_impacts_that_outlasts_the_run_has_no_end_in_it():
+    ball = B.RigidBody(B.Disc(0.1), position=[0.0, 0.6])
+    system = B.RigidBodies([ball], [B.Support()], restitution=0.5)
+    end = 3.0 * np.sqrt(1.0 / 9.81)
+    run = st.solve(system, EVENTS, (0.0, end - 3e-7), save=2)
+    assert run.events["time"].max() <= run.time[-1]
+    assert "accumulation" not in set(run.events["kind"])
+
+
+@pytest.mark.parametrize(("far", "e"), [(20.0, 0.5), (20.0, 0.8), (200.0, 0.5), (200.0, 0.8)])
+def test_a_support_far_away_makes_hops_end_early(far, e):
+    """The last hops are above the rounding of gaps there."""
+    ball = B.RigidBody(B.Disc(0.1), position=[0.0, 0.2])
+    supports = [B.Support(), B.Support(B.Disc(0.1), position=[far, 0.1])]
+    system = B.RigidBodies([ball], supports, restitution=e)
+    run = st.solve(system, B.EventDriven(max_events=200), (0.0, 1.5), save=2)
+    exact = np.sqrt(0.2 / 9.81) * (1.0 + e) / (1.0 - e)
+    (end,) = run.events["time"][run.events["kind"] == "accumulation"]
+    rounding = Mechanics(system).rounding(system.start()[0])
+    assert abs(end - exact) < rounding / np.sqrt(2.0 * 9.81 * 16.0 * rounding)
+
+
+def test_accelerations_that_are_not_found():
+    """Nine slipping contacts, one in the paradox: a solver that fails proves no paradox."""
+    one = np.array([[1.0, 0.9], [0.9, 1.0]])
+    w, b = np.kron(np.eye(9), one), np.tile([-1.0, 0.0], 9)
+    mu = np.where(np.arange(9) == 0, 2.0, 0.1)
+    found = find_modes(w, b, 1.0, np.ones(9, dtype=np.int64), mu)
+    assert found.answer is Answer.NOT_FOUND
+    assert losses_of(found) == []
+    alone = find_modes(w[:2, :2], b[:2], 1.0, np.ones(1, dtype=np.int64), mu[:1])
+    assert alone.answer is Answer.NONE

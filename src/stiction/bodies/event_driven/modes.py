@@ -77,6 +77,7 @@ class Answer(enum.Enum):
     NONE = "none"
     SEVERAL = "several"
     NOT_DECIDED = "not decided"
+    NOT_FOUND = "not found"
 
 
 class Found(NamedTuple):
@@ -161,7 +162,7 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: Floats) -> F
     near = _near_boundary(w, b, slip, mu)
     if combinations(slip) > MOST_COMBINATIONS:
         modes, r, error = _by_solver(w, b, slip, mu)
-        answer = Answer.NOT_DECIDED if error <= _SOLVED else Answer.NONE
+        answer = Answer.NOT_DECIDED if error <= _SOLVED else Answer.NOT_FOUND
         return Found(answer, modes, r * scale / unit, int(error <= _SOLVED), near, error)
     options = itertools.product(*(_options(int(s)) for s in slip))
     solutions = _solutions(w, b, np.array(list(options)), mu, slip)
@@ -348,6 +349,8 @@ def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> tuple[Wholes, 
     found, _ = solve_local(local, np.zeros_like(q), 1e-13 * scale, attempts=_ATTEMPTS)
     r, error = found.r.copy(), residual(local, found.r)
     closed, stick = sticking(r, q, found.u, mu)
+    # at the bound of friction, as without friction: the accelerations without forces are of size 1
+    stick |= closed & (np.abs(found.u[:, 1]) <= _SOLVED)
     r[slips, 1] = -mu[slips] * slip[slips] * r[slips, 0]
     forward = np.where(slip == 0, r[:, 1] < 0.0, slip > 0)
     modes = np.where(forward, FORWARD, BACKWARD)

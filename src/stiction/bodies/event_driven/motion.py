@@ -308,11 +308,12 @@ def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> 
         new = made.forces(tables.nodes).a
         if not np.isfinite(new).all():
             return made
-        change = length * float(np.abs(m.arms * (new - a)).max())
+        changes = length * np.abs(m.arms * (new - a)).max(axis=(0, 2))
+        change = float(changes.max())
         scale = m.speed(v) + length * float(np.abs(m.arms * new).max())
         a = new
         # rounding of the forces ends the decrease before the bound does
-        if change <= max(_CONVERGED * scale, noise) or (
+        if (changes <= np.maximum(_CONVERGED * scale, noise)).all() or (
             change <= 1e-13 * scale and change >= 0.5 * last
         ):
             made = made._replace(a=a)
@@ -321,10 +322,10 @@ def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> 
     return made
 
 
-def _error(m: Mechanics, a: Floats, length: float, scale: float, noise: float) -> float:
-    """Return the last two coefficients of velocities over their size; noise is no error."""
-    tail = np.abs(np.einsum("ki,i...->k...", _tables().tail, a) * m.arms).max()
-    return max(0.0, length * float(tail) - noise) / scale if scale > 0.0 else 0.0
+def _error(m: Mechanics, a: Floats, length: float, scale: float, noise: Floats) -> float:
+    """Return the last two coefficients of velocities over their size; noise (n,) is no error."""
+    tail = np.abs(np.einsum("ki,i...->k...", _tables().tail, a) * m.arms).max(axis=(0, 2))
+    return max(0.0, float((length * tail - noise).max())) / scale if scale > 0.0 else 0.0
 
 
 def _of_loads(segment: Segment) -> float:

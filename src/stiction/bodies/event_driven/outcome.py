@@ -75,7 +75,7 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
         h.surfaces,
         status=h.status,
         reason=h.reason,
-        checks=lambda energy: _checks(h, energy),
+        checks=lambda energy: _checks(system, h, energy),
         losses=shared.losses_of(system, h.record, _CHOICES),
         unseen=_UNSEEN if h.counts[UNDECIDED] else "",
         stats={
@@ -86,10 +86,10 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
     )
 
 
-def _checks(h: History, energy: Ledger) -> tuple[Check, ...]:
+def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...]:
     (error, at_error), (overlap, at_overlap), (drift, at_drift) = h.worst.tolist()
     lines = (
-        Line("ledger_closes", energy.imbalance_rel, shared.LEDGER),
+        shared.ledger_line(system, energy),
         Line(
             "contact_problems_solved",
             error,

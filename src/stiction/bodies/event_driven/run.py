@@ -84,10 +84,13 @@ _STILL, _AFTER_IMPACT = 1e-12, 1e-10
 _LONGER, _SHORTER, _SAFETY, _POWER = 3.0, 0.2, 0.9, 1.0 / 8.0
 # shortest step, as a fraction of the time span: some 50 roundings of the time
 _SHORTEST = 1e-14
+# determinant over that without friction below which forces of a step that fails count as unbounded
+_UNBOUNDED = 1e-3
 # largest number of events at one time; more mean that the motion does not advance
 _MOST_AT_ONCE = 30
-# time after an event, as a fraction of the step, of the state at which the next modes are tested
-_AHEAD = 1e-6
+# time after an event, as a fraction of the step, of the state at which the next modes are tested;
+# and how many times it grows tenfold while the same event repeats
+_AHEAD, _FARTHER = 1e-6, 6
 # entries of `clock`: time from the start of the run, and length of the next step [s]
 _NOW, _NEXT = range(2)
 
@@ -171,11 +174,15 @@ class Integrator:
             self.record.resumed()
         if not self.counts[SETTLED]:
             self._settle(_TOUCH * self.m.size, _Change.of(0), None)
-        while self.ended is None and self.span - self.clock[_NOW] > _SHORTEST * self.span:
+        while self.ended is None and self._goes_on():
             self._step()
             note = f"{self.counts[STEPS]} steps, {len(self.record.events)} events"
             yield Pause(self.clock[_NOW] / self.span, note, self._state)
         return self.ended or (Status.SOLVED, "the end time was reached")
+
+    def _goes_on(self) -> bool:
+        """Return whether the end time is not reached."""
+        return bool(self.span - self.clock[_NOW] > _SHORTEST * self.span)
 
     def _end(self, status: Status, reason: str) -> None:
         at = self.request.t_start + self.clock[_NOW]
@@ -211,9 +218,11 @@ class Integrator:
         if event is not None or closing < NONE:
             self._after_event(segment, event)
         method = self.method
-        if self.ended is None and method.max_steps and self.counts[STEPS] >= method.max_steps:
+        if self.ended is not None or not self._goes_on():
+            return
+        if method.max_steps and self.counts[STEPS] >= method.max_steps:
             self._end(Status.WORK_LIMIT, f"max_steps = {method.max_steps} were used up")
-        if self.ended is None and len(self.record.events) > method.max_events:
+        elif len(self.record.events) > method.max_events:
             self._end(Status.WORK_LIMIT, f"max_events = {method.max_events} were used up")
 
     def _accepted(self) -> Segment | None:
@@ -235,12 +244,16 @@ class Integrator:
         return None
 
     def _end_unbounded(self) -> None:
-        """End the run where forces of sliding contacts grow without bound."""
-        closed = self.closed
-        if (closed["mode"] != STICK).any():
-            pair = int(self.record.pairs_of(closed)[0])
-            at = self.request.t_start + self.clock[_NOW]
-            self.record.lose(at, PAINLEVE_BOUNDARY, pair, 0)
+        """End the run where no step is, as where forces of sliding contacts grow without bound."""
+        closed, state = self.closed, (float(self.clock[_NOW]), self.q, self.v)
+        # friction alone makes the determinant vanish
+        regular = float(Phase(self.m, closed, *state).forces(*state).regular)
+        if regular >= _UNBOUNDED:
+            self._end(Status.UNCONVERGED, "no step of the motion was found")
+            return
+        pair = int(self.record.pairs_of(closed)[0])
+        at = self.request.t_start + self.clock[_NOW]
+        self.record.lose(at, PAINLEVE_BOUNDARY, pair, 0)
         self._end(Status.NO_CONTINUATION, "forces grow without bound")
 
     def _after_event(self, segment: Segment, event: ev.Event | None) -> None:
@@ -260,8 +273,12 @@ class Integrator:
             elif event.kind == ev.SINGULAR:
                 self._end_unbounded()
                 return
-            if event.kind in (ev.MARGIN, ev.LEAVES):
-                theta = np.array([event.theta + _AHEAD])
+            # contacts whose forces vanish together would open and close in turn
+            in_turn = event.kind == ev.SEPARATES and self.counts[AT_ONCE] > 1
+            if event.kind in (ev.MARGIN, ev.LEAVES) or in_turn:
+                # further ahead where the state so near did not show what follows
+                again = 0 if event.kind == ev.LEAVES else min(int(self.counts[AT_ONCE]), _FARTHER)
+                theta = np.array([event.theta + _AHEAD * 10.0**again])
                 time, q, v = (part[0] for part in segment.at(theta))
                 ahead = _Ahead(event.kind == ev.LEAVES, float(time), q, v)
         self._settle(self._near(), change, ahead, self.m.speed(segment.v))
@@ -370,24 +387,25 @@ class Integrator:
         if falls.any():
             # a step much longer than a hop would have its rounding
             hop = float((2.0 * speed[falls] / -fall[falls]).min())
+            hop = max(hop, _SHORTEST * self.span)
             self.clock[_NEXT] = min(self.clock[_NEXT], 2.0 * hop)
-        speed, more = speed.copy(), low
+        # contacts that open because these do not expand have no series of their own
+        more = series = low
         while more.any():
             found, after = impact(m, contacts, self.v, elastic & ~low)
             if not m.poisson:
                 break
             # where one contact does not expand, others that were pressed may open as slowly
             opens = found.after[:, 0] > tolerance
-            more, fall, ratio = self._low_hops(closed, found, after, hit, opens)
-            more &= ~low
-            speed[more] = found.after[more, 0]
-            rest = np.where(more, self._rest_of_series(speed, more, fall, ratio), rest)
+            more = self._low_hops(closed, found, after, hit, opens)[0] & ~low
             low = low | more
         self._account(contacts, found)
         self.v = after
         number = self.record.hits(self.clock[_NOW], contacts, found.r[:, 0] > 0.0, hit)
-        for c in np.flatnonzero(low):
-            self.record.accumulation(self.clock[_NOW] + rest[c], int(number[c]), float(speed[c]))
+        for c in np.flatnonzero(series):
+            # a series that outlasts the run has no end in it
+            if (end := float(self.clock[_NOW] + rest[c])) <= self.span:
+                self.record.accumulation(end, int(number[c]), float(speed[c]))
         shut = found.after[:, 0] <= tolerance
         if (low & ~shut).any():
             # what is left opens by the rotation of its body: a loss of the impact, too
@@ -420,9 +438,7 @@ class Integrator:
         ratio = m.restitution(closed) if alone else speed / np.where(last > 0.0, last, np.inf)
         if alone and m.poisson:
             ratio = speed / np.where(hit, -found.before[:, 0], np.inf)
-        hop = HOP * m.size
-        if m.springs is not None:
-            hop = max(hop, _ROUNDED_HOP * m.rounding(self.q))
+        hop = max(HOP * m.size, _ROUNDED_HOP * m.rounding(self.q))
         low = opens & (fall < 0.0) & (speed**2 <= -2.0 * hop * fall)
         low &= (ratio < 1.0) | (not alone)
         # a hop that did not shrink ends the series by itself
@@ -484,6 +500,9 @@ class Integrator:
         """Record where accelerations of a group are not unique; end where there are none."""
         if found.answer is Answer.NONE:
             self._end(Status.NO_CONTINUATION, "no accelerations obey the contact law (Painleve)")
+        if found.answer is Answer.NOT_FOUND:
+            what = f"accelerations of {len(closed)} contacts were not found"
+            self._end(Status.UNCONVERGED, f"{what} (relative residual {found.error:.1e})")
         for kind in losses_of(found):
             pair = int(self.record.pairs_of(closed)[0])
             self.record.lose(self.request.t_start + self.clock[_NOW], kind, pair, found.number)

@@ -199,17 +199,28 @@ def _clipped(
 ) -> int:  # fmt: skip
     """Append the corners of the other's face that faces the reference most, clipped to it.
 
+    Of the other's faces those count that its deepest vertex belongs to: elsewhere on a sheared body
+    a face may face the reference more, and lie above it.
+
     Parameters
     ----------
     d : from the centre of the reference to that of the other polyhedron
     on_second : whether the reference is the second body of the contact
     """
     n, start, stop = entries(faces[face].normal), faces[face].start, faces[face].stop
+    deepest, least = surfaces[other].vertex, math.inf
+    for k in range(surfaces[other].vertex, surfaces[other].vertex_end):
+        height = dot(n, point(vertices, k))
+        if height < least:
+            deepest, least = k, height
     facing, least = surfaces[other].face, math.inf
     for f in range(surfaces[other].face, surfaces[other].face_end):
         cosine = dot(n, entries(faces[f].normal))
-        if cosine < least:
-            facing, least = f, cosine
+        if cosine >= least:
+            continue
+        for k in range(faces[f].start, faces[f].stop):
+            if loops[k] == deepest:
+                facing, least = f, cosine
     size = faces[facing].stop - faces[facing].start
     # corners of the polygon and labels of the edges that begin at them; a cut adds one corner, but
     # for rounding

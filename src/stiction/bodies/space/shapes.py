@@ -290,23 +290,37 @@ def _normal(points: Floats) -> Floats:
 
 
 def _faces(points: Floats) -> list[list[int]]:
-    """Return the faces of the convex hull; its triangles that lie in a plane are one face."""
+    """Return the faces of the convex hull; neighbouring triangles in a plane are one face.
+
+    Their loops are the boundaries of such triangles, so that each edge has two faces however the
+    coordinates are rounded.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
     from scipy.spatial import ConvexHull as Triangles
 
     hull = Triangles(points)
     size = float(np.linalg.norm(points, axis=1).max())
-    of_vertex = np.zeros(len(points), dtype=bool)
-    of_vertex[hull.vertices] = True
-    faces: dict[tuple[int, ...], list[int]] = {}
-    for equation in hull.equations:
-        normal, offset = equation[:3], equation[3]
-        flat = np.flatnonzero(of_vertex & (points @ normal + offset > -_FLAT * size))
-        middle = points[flat].mean(axis=0)
-        away = points[flat] - middle
-        axis = away[int(np.argmax(np.linalg.norm(away, axis=1)))]
-        angle = np.arctan2(away @ np.cross(normal, axis), away @ axis)
-        faces.setdefault(tuple(flat.tolist()), flat[np.argsort(angle)].tolist())
-    return list(faces.values())
+    normals, offsets, count = hull.equations[:, :3], hull.equations[:, 3], len(hull.simplices)
+    one, other = np.repeat(np.arange(count), 3), hull.neighbors.ravel()
+    corners = points[hull.simplices]
+    height = (corners[other] @ normals[one, :, None])[..., 0] + offsets[one, None]
+    flat = (height > -_FLAT * size).all(axis=1)
+    links = coo_array((np.ones(flat.sum()), (one[flat], other[flat])), shape=(count, count))
+    number, face = connected_components(links, directed=False)
+    sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    outward = (sides * normals).sum(axis=1) > 0.0
+    triangles = np.where(outward[:, None], hull.simplices, hull.simplices[:, ::-1])
+    faces = []
+    for f in range(number):
+        mine = triangles[face == f].tolist()
+        after = {(loop[k - 1], loop[k]) for loop in mine for k in range(3)}
+        follows = dict(sorted((a, b) for a, b in after if (b, a) not in after))
+        loop = [next(iter(follows))]
+        while (new := follows[loop[-1]]) != loop[0]:
+            loop.append(new)
+        faces.append(loop)
+    return faces
 
 
 def _edges(faces: list[list[int]]) -> npt.NDArray[np.int64]:

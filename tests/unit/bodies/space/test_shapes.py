@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.bodies.space.rotation import matrices
 
 B = st.bodies
 CORNERS = np.array(list(itertools.product((0.0, 1.0), (0.0, 2.0), (0.0, 3.0))))
@@ -95,3 +96,21 @@ def test_systems_that_are_refused():
         B.SpatialBodies(law=st.Coulomb([0.1, 0.2]))
     with pytest.raises(st.ModelError, match=r"SpatialBodies is solved by bodies.TimeStepper"):
         st.solve(B.SpatialBodies(), B.EventDriven(), (0.0, 1.0))
+
+
+def test_faces_of_rounded_coordinates():
+    """However a face is divided, each edge has two faces, and moments change by the rounding."""
+    golden = 0.5 * (1.0 + 5.0**0.5)
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=2)))
+    pairs = np.stack([np.zeros(4), signs[:, 0] / golden, signs[:, 1] * golden], axis=1)
+    cube = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    dodecahedron = np.concatenate([cube, *(np.roll(pairs, k, axis=1) for k in range(3))])
+    exact = B.SpatialBody(B.ConvexHull(dodecahedron)).shape.inertia
+    rng = np.random.default_rng(2)
+    for digits in (6, 7, 8, 9):
+        for turn in rng.normal(size=(6, 4)):
+            points = np.round(dodecahedron @ matrices(turn / np.linalg.norm(turn)).T, digits)
+            hull = B.ConvexHull(points)
+            assert len(hull.hull.vertices) - len(hull.hull.edges) + len(hull.hull.faces) == 2
+            # reason: all moments are equal; coordinates are rounded by 10^-digits
+            np.testing.assert_allclose(hull.inertia, exact, atol=20.0 * 10.0**-digits)
