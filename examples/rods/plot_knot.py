@@ -59,7 +59,7 @@ last = paths[0.0]
 place, touches = last.position[-1], np.flatnonzero(last.mode[-1])
 left.plot(*place.T, lw=3.0, color="0.7")
 left.plot(*place[last.node[touches]].T, "o", color="C3", ms=4.0)
-left.set(xlabel="x / a", ylabel="y / a", zlabel="z / a", xlim=(-35, 35), zlim=(-15, 15))
+left.set(xlabel="x / a", ylabel="y / a", xlim=(-35, 35), zlim=(-15, 15))
 left.set_box_aspect((2.0, 1.0, 0.8))
 
 
