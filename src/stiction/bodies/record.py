@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.exact_stick import CLOSED
+from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.model import RigidBodies
 from stiction.core.checkpoint import Log, StateArray
 from stiction.numerics.arrays import Struct, Table
@@ -267,12 +268,16 @@ class Recorder:
     ) -> None:
         """Record impacts on a body that another body touches: their order would matter.
 
-        A step adds at most one new pair of pairs.
+        A step adds at most one new pair of pairs of each group of contacts that share bodies.
         """
-        if not hit.any() or len(self.simultaneous) >= _MOST_SIMULTANEOUS:
+        if not hit.any():
             return
         ends = np.stack([contacts["first"], contacts["second"]], axis=1)
+        group, known = np.zeros(len(contacts), dtype=np.int64), set()
+        group_contacts(contacts, len(self.q[0]), group)
         for c in np.flatnonzero(hit):
+            if group[c] in known or len(self.simultaneous) >= _MOST_SIMULTANEOUS:
+                continue
             others = closed & (number != number[c])
             shared = (ends[:, :1] == ends[c]) | (ends[:, 1:] == ends[c])
             # supports do not move: two contacts with one are independent
@@ -283,7 +288,8 @@ class Recorder:
             for other in number[met].tolist():
                 if not (pairs == (number[c], other)).all(axis=1).any():
                     self.simultaneous.add(np.array([[time, number[c], other]]))
-                    return
+                    known.add(group[c])
+                    break
 
     def pairs_of(self, contacts: Table[Any]) -> Wholes:
         """Return the number of the pair of each closed contact."""

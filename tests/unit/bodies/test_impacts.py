@@ -45,6 +45,24 @@ def test_the_cradle_reports_that_two_outcomes_are_admissible():
     assert run.determinism.status == "deterministic"
 
 
+def test_each_cradle_reports_its_loss():
+    """Two cradles at one time; a ball that hits two balls at once is one loss."""
+    bodies = [
+        B.RigidBody(B.Disc(0.1), position=[x, y], velocity=[v, 0.0])
+        for y in (0.0, 5.0)
+        for x, v in ((-0.305, 1.0), (0.0, 0.0), (0.2, 0.0))
+    ]
+    side = 0.1 * 3.0**0.5
+    bodies += [
+        B.RigidBody(B.Disc(0.1), position=[x, 10.0 + y], velocity=[v, 0.0])
+        for x, y, v in ((-0.105 - side, 0.0, 1.0), (0.0, 0.1, 0.0), (0.0, -0.1, 0.0))
+    ]
+    system = B.RigidBodies(bodies, gravity=[0.0, 0.0], restitution=1.0)
+    run = st.solve(system, B.TimeStepper(1e-2), (0.0, 0.15), save=2)
+    hits = [loss.where["impact_of"] for loss in run.determinism.losses]
+    assert hits == ["body 1 and body 2", "body 4 and body 5", "body 7 and body 8"]
+
+
 def test_a_ball_that_bounces_comes_to_rest():
     """It rests after sqrt(2 h / g) (1 + e) / (1 - e), to ten steps."""
     e, g, height = 0.5, 10.0, 0.45
