@@ -1,8 +1,10 @@
 """Contacts in space: gaps against distances, pairs, the matrix of the contact problem."""
 
+import itertools
 import unittest.mock
 
 import numpy as np
+import pytest
 from bodies import in_both_bodies
 from scipy.spatial import ConvexHull as Triangles
 
@@ -70,11 +72,41 @@ def test_gaps_are_distances():
     assert kinds == {True, False}
 
 
+def test_no_overlap_is_missed():
+    """Of sheared boxes, splinters and plates: the least gap is the separation, however small."""
+    rng = np.random.default_rng(3)
+    corners_of_box = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
+    sheared = B.ConvexHull(corners_of_box @ [[1.0, 0, 0], [0.9, 0.3, 0], [0.8, 0.2, 0.2]])
+
+    def shape(k):
+        points = rng.normal(size=(8, 3))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        stretch = (1.0, 0.3, 0.1) if k % 2 else (1.0, 1.0, 0.1)
+        return sheared if k % 3 == 0 else B.ConvexHull(points * stretch)
+
+    for k in range(60):
+        first, second = (
+            B.SpatialBody(shape(k + s), orientation=rng.normal(size=4)) for s in (0, 1)
+        )
+        minkowski = Triangles((corners(first)[:, None] - corners(second)).reshape(-1, 3)).equations
+        # along this direction they overlap by the depth here
+        direction, depth = rng.normal(size=3), 10.0 ** rng.uniform(-8.0, -2.0)
+        along = minkowski[:, :3] @ direction
+        far = (-(minkowski[:, 3] + depth)[along > 0.0] / along[along > 0.0]).min()
+        second = B.SpatialBody(
+            second.shape, orientation=second.orientation, position=far * direction
+        )
+        _, found = contacts_of([first, second])
+        assert found["gap"].min() == pytest.approx(-depth, abs=1e-13), k
+    with pytest.raises(st.ModelError, match="overlap by"):
+        B.SpatialBodies([first, second])
+
+
 def test_a_polyhedron_on_a_plane_and_faces_on_faces():
     cube = B.SpatialBody(B.Cuboid(1.0, 1.0, 1.0), position=[0.0, 0.0, 0.5])
     _, found = contacts_of([cube], [B.SpatialSupport(B.HalfSpace([0, 0, 2]))])
     assert found["gap"].tolist() == [0.0] * 4
-    # a smaller cube turned by 30 degrees on it: its four lower corners; beyond the rim six points
+    # a smaller cube turned by 30 degrees on it: its four lower corners; beyond the rim five points
     half = np.deg2rad(15.0)
     for x, count in ((0.0, 4), (0.4, 5)):
         other = B.SpatialBody(
