@@ -2,8 +2,9 @@
 
 The face of one polyhedron from which the other has the largest distance is the reference. A face
 of the other polyhedron at its vertex nearest to the reference is clipped to it, and the corners
-near enough are contacts. If an axis normal to an edge of both separates them more, the contact is that of the two
-edges. An edge pair counts if the arcs of its normals cross on the sphere of directions.
+near enough are contacts. If an axis normal to an edge of both separates them more, the contact is
+that of the two edges. An edge pair counts if the arcs of its normals cross on the sphere of
+directions. Of polyhedra that overlap the least gap is the separation.
 
 Source: Gottschalk, Lin, Manocha 1996 (separating axes); Sutherland, Hodgman 1974 (clipping);
 Gregorius 2013, "The separating axis test between convex polyhedra" (arcs of normals).
@@ -224,8 +225,8 @@ def _nearest_face(
 @kernel(allocates=True)
 def _clipped(
     surfaces: Table[SpatialSurface], vertices: Matrix, faces: Table[Face], loops: Integers,
-    edges: Table[Edge], reference: int, other: int, face: int, d: Point, within: float, out: Table[SpatialContact],
-    count: int, on_second: bool,
+    edges: Table[Edge], reference: int, other: int, face: int, d: Point, within: float,
+    out: Table[SpatialContact], count: int, on_second: bool,
 ) -> int:  # fmt: skip
     """Append the corners of the other's face that is nearest to the reference, clipped to it.
 
