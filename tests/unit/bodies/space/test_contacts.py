@@ -121,6 +121,36 @@ def test_a_polyhedron_on_a_plane_and_faces_on_faces():
             np.testing.assert_allclose(found["gap"], 0.0, atol=1e-15)
 
 
+def test_contacts_are_known_by_place():
+    """Two equal cubes on each other: a turn beyond rounding gives eight new features for four."""
+
+    def found(yaw):
+        other = B.SpatialBody(
+            position=[0.0, 0.0, 1.0], orientation=[np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)]
+        )
+        return contacts_of([B.SpatialBody(), other], within=1e-9)
+
+    m, last = found(0.0)
+    for yaw, count in ((1e-10, 4), (3e-9, 8), (1e-3, 8)):
+        now = found(yaw)[1]
+        assert len(now) == count
+        assert count == 4 or not set(now["feature"]) & set(last["feature"])
+        old = np.full(count, -1)
+        m.know(last, now, 1e-2, old)
+        assert sorted(set(old)) == [0, 1, 2, 3]
+        # four of eight are corners still, the others near the middles of the sides
+        near = np.linalg.norm(now["arm_first"] - last["arm_first"][old], axis=1)
+        assert (near < 1e-3).sum() == 4
+    # what is known stays so; what is farther away, or of another pair, is new
+    old = np.array([-1, -1, 0, *[-1] * 5])
+    m.know(last[:2], now, 1e-2, old)
+    assert old.tolist() == [0, 1, 0, *[-1] * 5]
+    now["second"] += 1
+    old = np.full(8, -1)
+    m.know(last, now, 1e-2, old)
+    assert (old == -1).all()
+
+
 def test_near_pairs_are_all_found():
     rng = np.random.default_rng(2)
     x, r = rng.uniform(0.0, 1.0, (60, 3)), rng.uniform(0.02, 0.2, 60)

@@ -148,6 +148,28 @@ def test_impacts_lose_energy_by_newtons_law(e):
         assert run.determinism.losses[0].kind == "simultaneous_impacts"
 
 
+def test_a_prism_rolls_on_a_cuboid_as_on_a_half_space():
+    """Contacts with a half space are vertices, which last; on a cuboid features change by face."""
+    angle = (np.arange(6) + 0.5) * np.pi / 3.0
+    circle = 0.2 / np.cos(np.pi / 6.0) * np.stack([np.sin(angle), -np.cos(angle)], axis=1)
+    prism = B.SpatialBody(
+        B.ConvexHull([[x, y, z] for y in (-0.15, 0.15) for x, z in circle]),
+        position=[0.0, 0.0, 0.2], velocity=[1.0, 0.0, 0.0], spin=[0.0, 5.0, 0.0],
+    )  # fmt: skip
+    runs = []
+    for floor in (
+        B.SpatialSupport(),
+        B.SpatialSupport(B.Cuboid(4.0, 4.0, 1.0), position=[0, 0, -0.5]),
+    ):
+        system = B.SpatialBodies([prism], [floor], law=st.Coulomb(0.6), restitution=0.5)
+        runs.append(st.solve(system, B.TimeStepper(2e-3), (0.0, 0.3), save=4))
+    for name in ("position", "velocity"):
+        one, other = (run.variables[name].values for run in runs)
+        np.testing.assert_allclose(other, one, atol=1e-11)
+    assert runs[0].events["kind"].tolist() == runs[1].events["kind"].tolist()
+    assert runs[0].quantities["impacts"].value > 2
+
+
 def test_friction_of_pairs_is_a_vector():
     """A cube that slides: mu m g against its velocity, and the energy that is lost is heat."""
     speed = np.array([0.6, 0.8, 0.0])
