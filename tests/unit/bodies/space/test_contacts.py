@@ -84,10 +84,11 @@ def test_no_overlap_is_missed():
         stretch = (1.0, 0.3, 0.1) if k % 2 else (1.0, 1.0, 0.1)
         return sheared if k % 3 == 0 else B.ConvexHull(points * stretch)
 
+    def pair(k):
+        return (shape(k), shape(k + 1)) if k % 2 else (B.Cuboid(8.0, 8.0, 2.0), sheared)
+
     for k in range(60):
-        first, second = (
-            B.SpatialBody(shape(k + s), orientation=rng.normal(size=4)) for s in (0, 1)
-        )
+        first, second = (B.SpatialBody(one, orientation=rng.normal(size=4)) for one in pair(k))
         minkowski = Triangles((corners(first)[:, None] - corners(second)).reshape(-1, 3)).equations
         # along this direction they overlap by the depth here
         direction, depth = rng.normal(size=3), 10.0 ** rng.uniform(-8.0, -2.0)
