@@ -75,6 +75,7 @@ def rests(system: RigidBodies) -> Rest:
 
     Raises
     ------
+    ModelError : on bodies in space.
     SolveError : if the linear programme neither finds forces nor proves that there are none.
 
     Verified by: tests/exact/test_rigid_bodies.py::test_arches_of_least_thickness
@@ -86,6 +87,7 @@ def rests(system: RigidBodies) -> Rest:
     >>> st.bodies.rests(st.bodies.RigidBodies([box], [st.bodies.Support()])).may
     True
     """
+    _refuse_space("rests.system", system)
     contacts, rows, loads, scale = _balance(system)
     found = _programme(system, contacts, rows, -loads[:, None] / scale)
     pairs = tuple(
@@ -117,11 +119,12 @@ def steepest_rest(system: RigidBodies) -> float:
 
     Raises
     ------
-    ModelError : if loads beside gravity act.
+    ModelError : on bodies in space, and if loads beside gravity act.
     SolveError : if the linear programme neither finds an angle nor proves that there is none.
 
     Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides
     """
+    _refuse_space("steepest_rest.system", system)
     if system.springs or any(np.any(body.force) or body.moment for body in system.bodies):
         got, needs = "loads beside gravity", "gravity alone"
         why = "the tilt is a turn of gravity alone, and other loads would not turn with it."
@@ -138,6 +141,14 @@ def steepest_rest(system: RigidBodies) -> float:
         return float("nan")
     # at its bound the factor is not limited by the contacts
     return 0.5 * np.pi if found[-1] > 0.999 * _STEEPEST else float(np.arctan(found[-1]))
+
+
+def _refuse_space(where: str, system: object) -> None:
+    """Raise an error on anything but bodies in the plane."""
+    if not isinstance(system, RigidBodies):
+        got, why = f"{type(system).__name__}", "a linear programme has friction in a plane only."
+        try_ = "give a motion in a plane as RigidBodies, or solve a run by TimeStepper."
+        raise ModelError(where, got, "RigidBodies", why, try_)
 
 
 def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float]:

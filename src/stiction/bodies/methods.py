@@ -31,8 +31,9 @@ class TimeStepper(Method):
     Coulomb's law and the law of impact for the velocities after the step; the frictional contact
     problem of all of them together is solved and its residual is in the audit. Impacts are
     late or early by up to half a step, so that errors are of first order in the step, and so is the
-    overlap that an impact leaves. Without contacts, motion under constant forces is exact, and
-    springs act as in the leapfrog scheme, of second order; dampers are of first order.
+    overlap that an impact leaves. Without contacts, motion under constant forces is exact but for
+    rotation in space, and springs act as in the leapfrog scheme, both of second order; dampers are
+    of first order.
 
     Bodies that sticking contacts fix to a support have its velocity exactly: they do not creep.
 

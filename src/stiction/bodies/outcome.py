@@ -42,7 +42,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 # limits of the audit: relative energy imbalance, and residual of the contact problems. Chosen; the
-# tolerance of the contact problems is 1e-12
+# tolerance of the contact problems is 1e-12, in space 1e-11
 LEDGER, RESIDUAL = 1e-10, 1e-10
 UNSEEN = "whether the velocities after each step are unique is not decided"
 _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"

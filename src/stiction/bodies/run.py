@@ -291,6 +291,8 @@ class Stepper:
         """
         place = {key: k for k, key in enumerate(_keys(self.last[0].rows))}
         old = np.array([place.get(key, -1) for key in _keys(contacts)], dtype=np.int64)
+        if not isinstance(self.m, Mechanics):
+            self.m.know(self.last[0].rows, contacts, self.drift, old)
         active = np.asarray((contacts["gap"] <= self.touch) | (old >= 0))
         return contacts[active], old[active]
 

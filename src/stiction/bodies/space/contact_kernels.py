@@ -36,6 +36,7 @@ __all__ = [
     "append",
     "contact_with_half_space",
     "contact_with_sphere",
+    "know_by_place",
     "near_pairs",
     "nearest_of_polyhedron",
 ]
@@ -263,3 +264,54 @@ def nearest_of_polyhedron(
             # the point of a convex polyhedron below x in a face is its nearest one
             return apart, normal, foot
     return least, n, nearest
+
+
+@kernel
+def know_by_place(
+    last: Table[SpatialContact], contacts: Table[SpatialContact], within: float, old: Integers
+) -> None:
+    """Write for contacts that features do not tell whether they are on the patch a step before.
+
+    Features change where polyhedra turn onto other faces, and where edges that lie on each other
+    turn by more than rounding. Corners of a patch of contact that moves little stay near its sides.
+
+    Parameters
+    ----------
+    last, contacts : a step before and now, in the order of their pairs, round each patch
+    within : largest distance from a side, on the body where it is less [m]
+    old : (n,) numbers in `last`, -1 of new contacts; that of the nearer end of a side
+
+    Verified by: tests/unit/bodies/space/test_contacts.py::test_contacts_are_known_by_place
+    """
+    begin = 0
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        while begin < last.shape[0] and (
+            last[begin].first < c.first
+            or (last[begin].first == c.first and last[begin].second < c.second)
+        ):
+            begin += 1
+        if old[k] >= 0:
+            continue
+        least, end = within, begin
+        while end < last.shape[0] and last[end].first == c.first and last[end].second == c.second:
+            end += 1
+        for j in range(begin, end):
+            a, b = last[j], last[j + 1 if j + 1 < end else begin]
+            x, part = _from_side(entries(c.arm_first), entries(a.arm_first), entries(b.arm_first))
+            y, other = _from_side(
+                entries(c.arm_second), entries(a.arm_second), entries(b.arm_second)
+            )
+            if y < x:
+                x, part = y, other
+            if x <= least:
+                least, old[k] = x, j if part <= 0.5 else (j + 1 if j + 1 < end else begin)
+
+
+@kernel
+def _from_side(x: Point, a: Point, b: Point) -> tuple[float, float]:
+    """Return the distance of x from a segment, and the part of it before the nearest point."""
+    along, from_a = minus(b, a), minus(x, a)
+    squared = dot(along, along)
+    part = min(1.0, max(0.0, dot(from_a, along) / squared)) if squared > 0.0 else 0.0
+    return norm(moved(from_a, -part, along)), part

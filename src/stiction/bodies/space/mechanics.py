@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.space.contact_kernels import SpatialContact
+from stiction.bodies.space.contact_kernels import SpatialContact, know_by_place
 from stiction.bodies.space.contacts import SpatialSurfaces, local_problem, surfaces_of
 from stiction.bodies.space.exact_stick import stop_resting
 from stiction.bodies.space.rotation import (
@@ -32,6 +32,7 @@ __all__ = ["SpatialMechanics"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Wholes = npt.NDArray[np.int64]
 
 # products and differences of moments of inertia below this fraction of them are rounding
 _ROUNDING = 1e-14
@@ -144,6 +145,16 @@ class SpatialMechanics:
     def contacts(self, pose: Floats, within: float) -> Table[SpatialContact]:
         """Return the contacts whose gap is at most `within` [m]."""
         return self.surfaces.contacts(pose, within)
+
+    def know(
+        self,
+        last: Table[SpatialContact],
+        contacts: Table[SpatialContact],
+        within: float,
+        old: Wholes,
+    ) -> None:
+        """Write into `old` the numbers in `last` of contacts that only their places tell."""
+        know_by_place(last, contacts, within, old)
 
     def contact_velocities(self, contacts: Table[SpatialContact], v: Floats) -> Floats:
         """Return (c, 3) velocities of contacts; v (m, 6) of bodies, then of supports."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.bodies.contacts import refuse_overlap
 from stiction.bodies.model import ROUNDED, refuse_several
-from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
+from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape, floats_of
 from stiction.core.fields import Components, Declared, Finite, Part, Parts, Positive
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
@@ -80,6 +80,11 @@ class SpatialBody(Declared):
             raise ModelError("SpatialBody.shape", "a HalfSpace", "a finite shape", why, try_)
         if self.inertia is not None:
             object.__setattr__(self, "inertia", _checked_inertia(self.inertia))
+        moments = np.diag(self.moments_of_inertia)
+        if not (moments.min() > 0.0 and np.isfinite(moments).all()):
+            got = f"moments of inertia {moments.tolist()} kg m^2"
+            why = "the squares of its sizes are no numbers of the computer."
+            raise ModelError("SpatialBody.shape", got, "> 0 and finite", why, "change the unit.")
 
     @property
     def moments_of_inertia(self) -> Floats:
@@ -93,15 +98,19 @@ def _checked_inertia(given: object) -> Floats:
     needs, try_ = "a symmetric positive definite matrix (3, 3) [kg m^2]", "give np.diag([x, y, z])."
     if shape_of(given) != (3, 3):
         raise ModelError(where, f"an array of shape {shape_of(given)}", needs, why, try_)
-    matrix = np.array(given, dtype=np.float64)
+    matrix = floats_of(given)
     if not np.isfinite(matrix).all():
-        raise ModelError(where, "an entry not finite", needs, why, try_)
+        raise ModelError(where, "an entry that is not a finite number", needs, why, try_)
     if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
         raise ModelError(where, "a matrix that is not symmetric", needs, why, try_)
     matrix = 0.5 * (matrix + matrix.T)
-    least = float(np.linalg.eigvalsh(matrix)[0])
+    least, other, largest = np.linalg.eigvalsh(matrix).tolist()
     if not least > 0.0:
         raise ModelError(where, f"a matrix with the eigenvalue {least:.3g}", needs, why, try_)
+    if largest > (least + other) * (1.0 + 1e-9):
+        got = f"principal moments {least:.6g}, {other:.6g} and {largest:.6g}"
+        needs, why = "none larger than the sum of the others", "masses are positive."
+        raise ModelError(where, got, needs, why, try_)
     matrix.flags.writeable = False
     return matrix
 

@@ -1,9 +1,10 @@
 """Contacts of two convex polyhedra: separating axes, clipped faces, crossing edges.
 
-The face of one polyhedron from which the other has the largest distance is the reference; the face
-of the other polyhedron that faces it most is clipped to it, and its corners near enough are
-contacts. If an axis normal to an edge of both separates them more, the contact is that of the two
-edges. An edge pair counts if the arcs of its normals cross on the sphere of directions.
+The face of one polyhedron from which the other has the largest distance is the reference. A face
+of the other polyhedron at its vertex nearest to the reference is clipped to it, and the corners
+near enough are contacts. If an axis normal to an edge of both separates them more, the contact is
+that of the two edges. An edge pair counts if the arcs of its normals cross on the sphere of
+directions. Of polyhedra that overlap the least gap is the separation.
 
 Source: Gottschalk, Lin, Manocha 1996 (separating axes); Sutherland, Hodgman 1974 (clipping);
 Gregorius 2013, "The separating axis test between convex polyhedra" (arcs of normals).
@@ -110,8 +111,12 @@ def _of_polyhedra(
         return append(out, count, i, j, feature, of_edges, n, minus(b, d), a)
     # faces that lie on each other are equal but for rounding: prefer that of the second body
     if of_j >= of_i - equal:
-        return _clipped(surfaces, vertices, faces, loops, j, i, face_j, d, within, out, count, True)
-    return _clipped(surfaces, vertices, faces, loops, i, j, face_i, back, within, out, count, False)
+        return _clipped(
+            surfaces, vertices, faces, loops, edges, j, i, face_j, d, within, out, count, True
+        )
+    return _clipped(
+        surfaces, vertices, faces, loops, edges, i, j, face_i, back, within, out, count, False
+    )
 
 
 @kernel
@@ -191,16 +196,39 @@ def _between_edges(
     return moved(p, s, u), moved(q, t, v)
 
 
+@kernel
+def _nearest_face(
+    surface: SpatialSurface, vertices: Matrix, faces: Table[Face], edges: Table[Edge], n: Point
+) -> int:
+    """Return a face with the vertex farthest against n, and with the flattest edge there.
+
+    The face whose normal is most against n need not have this vertex.
+    """
+    lowest, least = surface.vertex, math.inf
+    for k in range(surface.vertex, surface.vertex_end):
+        height = dot(n, point(vertices, k))
+        if height < least:
+            lowest, least = k, height
+    flattest, slope = surface.edge, math.inf
+    for e in range(surface.edge, surface.edge_end):
+        if lowest not in (edges[e].a, edges[e].b):
+            continue
+        along = minus(point(vertices, edges[e].b), point(vertices, edges[e].a))
+        rise = abs(dot(n, along)) / norm(along)
+        if rise < slope:
+            flattest, slope = e, rise
+    left, right = edges[flattest].left, edges[flattest].right
+    against = dot(n, entries(faces[left].normal)) <= dot(n, entries(faces[right].normal))
+    return left if against else right
+
+
 @kernel(allocates=True)
 def _clipped(
     surfaces: Table[SpatialSurface], vertices: Matrix, faces: Table[Face], loops: Integers,
-    reference: int, other: int, face: int, d: Point, within: float, out: Table[SpatialContact],
-    count: int, on_second: bool,
+    edges: Table[Edge], reference: int, other: int, face: int, d: Point, within: float,
+    out: Table[SpatialContact], count: int, on_second: bool,
 ) -> int:  # fmt: skip
-    """Append the corners of the other's face that faces the reference most, clipped to it.
-
-    Of the other's faces those count that its deepest vertex belongs to: elsewhere on a sheared body
-    a face may face the reference more, and lie above it.
+    """Append the corners of the other's face that is nearest to the reference, clipped to it.
 
     Parameters
     ----------
@@ -208,19 +236,7 @@ def _clipped(
     on_second : whether the reference is the second body of the contact
     """
     n, start, stop = entries(faces[face].normal), faces[face].start, faces[face].stop
-    deepest, least = surfaces[other].vertex, math.inf
-    for k in range(surfaces[other].vertex, surfaces[other].vertex_end):
-        height = dot(n, point(vertices, k))
-        if height < least:
-            deepest, least = k, height
-    facing, least = surfaces[other].face, math.inf
-    for f in range(surfaces[other].face, surfaces[other].face_end):
-        cosine = dot(n, entries(faces[f].normal))
-        if cosine >= least:
-            continue
-        for k in range(faces[f].start, faces[f].stop):
-            if loops[k] == deepest:
-                facing, least = f, cosine
+    facing = _nearest_face(surfaces[other], vertices, faces, edges, n)
     size = faces[facing].stop - faces[facing].start
     # corners of the polygon and labels of the edges that begin at them; a cut adds one corner, but
     # for rounding

@@ -12,19 +12,23 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from stiction.bodies.space.contact_kernels import HALF_SPACE, POLYHEDRON, SPHERE, VERTICES_MOST
 from stiction.core.fields import Components, Declared, Positive
 from stiction.errors import ModelError
 from stiction.numerics.checks import shape_of
 
-__all__ = ["ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere"]
+__all__ = ["ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere", "floats_of"]
 
 Floats = npt.NDArray[np.float64]
 
 # vertices nearer to a plane than this fraction of the size of a polyhedron lie in it. Chosen, above
 # rounding
 _FLAT = 1e-9
+# distance of the centroid from the origin that is rounding, over the size of a polyhedron, where
+# its volume is that of a cube. Chosen
+_CENTRED = 2e-15
 
 _WHY = "a body of no size has no surface."
 _RADIUS = Positive("m", _WHY, "give 0.1.")
@@ -99,7 +103,7 @@ class Sphere(SpatialShape):
     @property
     def inertia(self) -> Floats:
         """Of an even mass of 1 kg [m^2]."""
-        return np.asarray(0.4 * self.radius**2 * np.eye(3))
+        return np.diag([0.4 * self.radius * self.radius] * 3)
 
     @property
     def reach(self) -> float:
@@ -128,8 +132,11 @@ class _Polyhedron(SpatialShape):
 
         Verified by: tests/unit/bodies/space/test_shapes.py::test_moments_of_polyhedra
         """
-        volume, _, second = _moments(self.hull)
-        return np.asarray((np.trace(second) * np.eye(3) - second) / volume)
+        vertices = self.hull.vertices
+        power = math.frexp(float(np.abs(vertices).max()))[1]
+        volume, _, second = _moments(self.hull._replace(vertices=np.ldexp(vertices, -power)))
+        with np.errstate(over="ignore"):
+            return np.ldexp((np.trace(second) * np.eye(3) - second) / volume, 2 * power)
 
     @functools.cached_property
     def reach(self) -> float:
@@ -164,7 +171,7 @@ class Cuboid(_Polyhedron):
     @functools.cached_property
     def inertia(self) -> Floats:
         """Of an even mass of 1 kg about the centroid [m^2]."""
-        x, y, z = self.a**2 / 12.0, self.b**2 / 12.0, self.c**2 / 12.0
+        x, y, z = (side * side / 12.0 for side in (self.a, self.b, self.c))
         return np.diag([y + z, z + x, x + y])
 
     @functools.cached_property
@@ -186,6 +193,7 @@ class ConvexHull(_Polyhedron):
     Parameters
     ----------
     vertices : (n, 3) [m]. They are moved so that the centroid is the origin of the body's frame.
+        Rounded coordinates may divide a face into several that are nearly in a plane
 
     Raises
     ------
@@ -207,36 +215,37 @@ class ConvexHull(_Polyhedron):
         if len(shape) != 2 or shape[0] < 4 or shape[1] != 3:
             got = f"an array of shape {shape}" if shape else repr(self.vertices)
             raise ModelError(where, got, needs, why, "give the corners of a tetrahedron.")
-        points = np.array(self.vertices, dtype=np.float64)
-        if len(points) > VERTICES_MOST:
-            got, needs = f"{len(points)} vertices", f"at most {VERTICES_MOST}"
+        if shape[0] > VERTICES_MOST:
+            got, needs = f"{shape[0]} vertices", f"at most {VERTICES_MOST}"
             raise ModelError(where, got, needs, "contacts are numbered.", "take fewer.")
+        points = floats_of(self.vertices)
         if not np.isfinite(points).all():
-            raise ModelError(where, "a coordinate not finite", needs, why, "correct it.")
-        points = points - points.mean(axis=0)
-        spread = np.linalg.svd(points, compute_uv=False)
-        if not spread[-1] > _FLAT * spread[0]:
-            got, needs = "points in a plane, or nearly so", "points that enclose a volume"
-            why = "a body without volume has no inside."
-            raise ModelError(where, got, needs, why, "give a thin Cuboid for a plate.")
-        faces = _faces(points)
-        count = np.bincount(np.concatenate([*map(np.array, faces)]), minlength=len(points))
-        if count.min() < 3:
-            worst = int(np.argmin(count))
-            raise ModelError(
-                where,
-                f"vertex {worst + 1} inside the hull of the others, or on a face or an edge of it",
-                "corners of a convex polyhedron",
-                "contact of shapes that are not convex is not implemented.",
-                "leave out vertices that are no corners, and divide the shape into convex bodies.",
-            )
-        volume, first, _ = _moments(_hull_of(points, faces))
-        object.__setattr__(self, "vertices", points - first / volume)
+            got = "a coordinate that is not a finite number"
+            raise ModelError(where, got, needs, why, "correct it.")
+        # about 1 m large, by a power of two: volumes and moments neither overflow nor vanish
+        first = math.frexp(float(np.abs(points).max()))[1]
+        scaled = np.ldexp(points, -first)
+        middle = scaled.mean(axis=0)
+        about = scaled - middle
+        power = math.frexp(float(np.abs(about).max()))[1]
+        about = np.ldexp(about, -power)
+        faces = _checked_faces(where, about)
+        hull = _hull_of(about, faces)
+        volume, moment, _ = _moments(hull)
+        centre = np.ldexp(middle, -power) + moment / volume
+        # points whose centroid is the origin, but for rounding, are taken as they are: so a model
+        # that is written and read again is the same
+        if np.abs(centre).max() > _CENTRED / volume:
+            points = np.ldexp(about - moment / volume, power + first)
+        points.flags.writeable = False
+        object.__setattr__(self, "vertices", points)
+        self.__dict__["_hull"] = hull._replace(vertices=points)
 
-    @functools.cached_property
+    @property
     def hull(self) -> Hull:
         """Vertices, faces and edges."""
-        return _hull_of(self.vertices, _faces(self.vertices))
+        found: Hull = self.__dict__["_hull"]
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,37 +298,73 @@ def _normal(points: Floats) -> Floats:
     return np.asarray(total / np.linalg.norm(total))
 
 
-def _faces(points: Floats) -> list[list[int]]:
-    """Return the faces of the convex hull; neighbouring triangles in a plane are one face.
+def floats_of(value: object) -> Floats:
+    """Return an array of floats; not a number where entries are none."""
+    try:
+        given = np.array(value)
+        # numpy drops imaginary parts, and reads texts
+        if given.dtype.kind in "biufO":
+            return given.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    return np.array(math.nan)
 
-    Their loops are the boundaries of such triangles, so that each edge has two faces however the
-    coordinates are rounded.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+
+def _checked_faces(where: str, points: Floats) -> list[list[int]]:
+    """Return the faces of the convex hull of points about 1 m apart, or raise an error."""
+    spread = np.linalg.svd(points, compute_uv=False)
+    if not spread[-1] > _FLAT * spread[0]:
+        got, needs = "points in a plane, or nearly so", "points that enclose a volume"
+        why = "a body without volume has no inside."
+        raise ModelError(where, got, needs, why, "give a thin Cuboid for a plate.")
+    faces = _faces(points)
+    needs = "corners of a convex polyhedron"
+    count = np.bincount(np.concatenate([*map(np.array, faces)]), minlength=len(points))
+    if count.min() < 3:
+        raise ModelError(
+            where,
+            f"vertex {int(np.argmin(count)) + 1} inside the hull of the others, or on a face or an "
+            "edge of it",
+            needs,
+            "contact of shapes that are not convex is not implemented.",
+            "leave out vertices that are no corners, and divide the shape into convex bodies.",
+        )
+    sides = [side for loop in faces for side in zip(loop, loop[1:] + loop[:1], strict=True)]
+    once = len(set(sides)) == len(sides) and {(b, a) for a, b in sides} == set(sides)
+    if not once or len(points) - len(sides) // 2 + len(faces) != 2:
+        raise ModelError(
+            where,
+            "vertices so near to each other, or to a line, that faces do not fit together",
+            needs,
+            "an edge joins two faces.",
+            "leave out one of such vertices.",
+        )
+    return faces
+
+
+def _faces(points: Floats) -> list[list[int]]:
+    """Return the faces of the convex hull; neighbouring triangles in a plane are one face."""
     from scipy.spatial import ConvexHull as Triangles
 
     hull = Triangles(points)
+    corners, normal = hull.simplices, hull.equations[:, :3]
     size = float(np.linalg.norm(points, axis=1).max())
-    normals, offsets, count = hull.equations[:, :3], hull.equations[:, 3], len(hull.simplices)
-    one, other = np.repeat(np.arange(count), 3), hull.neighbors.ravel()
-    corners = points[hull.simplices]
-    height = (corners[other] @ normals[one, :, None])[..., 0] + offsets[one, None]
-    flat = (height > -_FLAT * size).all(axis=1)
-    links = coo_array((np.ones(flat.sum()), (one[flat], other[flat])), shape=(count, count))
-    number, face = connected_components(links, directed=False)
-    sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    outward = (sides * normals).sum(axis=1) > 0.0
-    triangles = np.where(outward[:, None], hull.simplices, hull.simplices[:, ::-1])
+    heights = np.einsum("tnci,ti->tnc", points[corners[hull.neighbors]], normal)
+    flat = (np.abs(heights + hull.equations[:, 3, None, None]) <= _FLAT * size).all(axis=2)
+    one, side = np.nonzero(flat)
+    shape = (len(corners), len(corners))
+    joined = sp.csr_array((np.ones(len(one)), (one, hull.neighbors[one, side])), shape=shape)
+    count, face = sp.csgraph.connected_components(joined, directed=False)
+    edge = points[corners[:, 1:]] - points[corners[:, :1]]
+    area = np.linalg.norm(np.cross(edge[:, 0], edge[:, 1]), axis=1)
     faces = []
-    for f in range(number):
-        mine = triangles[face == f].tolist()
-        after = {(loop[k - 1], loop[k]) for loop in mine for k in range(3)}
-        follows = dict(sorted((a, b) for a, b in after if (b, a) not in after))
-        loop = [next(iter(follows))]
-        while (new := follows[loop[-1]]) != loop[0]:
-            loop.append(new)
-        faces.append(loop)
+    for k in range(count):
+        own = np.flatnonzero(face == k)
+        outward, loop = normal[own[int(np.argmax(area[own]))]], np.unique(corners[own])
+        away = points[loop] - points[loop].mean(axis=0)
+        axis = away[int(np.argmax(np.linalg.norm(away, axis=1)))]
+        angle = np.arctan2(away @ np.cross(outward, axis), away @ axis)
+        faces.append([int(vertex) for vertex in loop[np.argsort(angle)]])
     return faces
 
 

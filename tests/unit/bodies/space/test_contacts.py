@@ -4,6 +4,7 @@ import itertools
 import unittest.mock
 
 import numpy as np
+import pytest
 from bodies import in_both_bodies
 from scipy.spatial import ConvexHull as Triangles
 
@@ -35,7 +36,7 @@ def test_gaps_are_distances():
     """The separation of polyhedra is that of the Minkowski difference; a nearest point projects."""
     rng = np.random.default_rng(5)
     kinds = set()
-    for trial in range(15):
+    for trial in range(24):
         shape = B.Cuboid(*rng.uniform(0.2, 0.6, 3)) if trial % 3 else random_hull(rng)
         first = B.SpatialBody(shape, orientation=rng.normal(size=4))
         direction = rng.normal(size=3)
@@ -71,24 +72,42 @@ def test_gaps_are_distances():
     assert kinds == {True, False}
 
 
-def test_the_deepest_vertex_of_a_sheared_body_touches():
-    """A face that its deepest vertex does not belong to may face the support more."""
-    rng = np.random.default_rng(0)
-    cube = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
-    shape = B.ConvexHull(cube @ [[1.0, 0.0, 0.0], [0.9, 0.3, 0.0], [0.8, 0.2, 0.2]])
-    floor = B.SpatialSupport(B.Cuboid(8.0, 8.0, 2.0), position=[0.0, 0.0, -1.0])
-    for turn in rng.normal(size=(40, 4)):
-        low = corners(B.SpatialBody(shape, orientation=turn))[:, 2].min()
-        body = B.SpatialBody(shape, position=[0.0, 0.0, -low - 0.01], orientation=turn)
-        _, found = contacts_of([body], [floor])
-        assert abs(found["gap"].min() + 0.01) < 1e-12
+def test_no_overlap_is_missed():
+    """Of sheared boxes, splinters and plates: the least gap is the separation, however small."""
+    rng = np.random.default_rng(3)
+    corners_of_box = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
+    sheared = B.ConvexHull(corners_of_box @ [[1.0, 0, 0], [0.9, 0.3, 0], [0.8, 0.2, 0.2]])
+
+    def shape(k):
+        points = rng.normal(size=(8, 3))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        stretch = (1.0, 0.3, 0.1) if k % 2 else (1.0, 1.0, 0.1)
+        return sheared if k % 3 == 0 else B.ConvexHull(points * stretch)
+
+    def pair(k):
+        return (shape(k), shape(k + 1)) if k % 2 else (B.Cuboid(8.0, 8.0, 2.0), sheared)
+
+    for k in range(60):
+        first, second = (B.SpatialBody(one, orientation=rng.normal(size=4)) for one in pair(k))
+        minkowski = Triangles((corners(first)[:, None] - corners(second)).reshape(-1, 3)).equations
+        # along this direction they overlap by the depth here
+        direction, depth = rng.normal(size=3), 10.0 ** rng.uniform(-8.0, -2.0)
+        along = minkowski[:, :3] @ direction
+        far = (-(minkowski[:, 3] + depth)[along > 0.0] / along[along > 0.0]).min()
+        second = B.SpatialBody(
+            second.shape, orientation=second.orientation, position=far * direction
+        )
+        _, found = contacts_of([first, second])
+        assert found["gap"].min() == pytest.approx(-depth, abs=1e-13), k
+    with pytest.raises(st.ModelError, match="overlap by"):
+        B.SpatialBodies([first, second])
 
 
 def test_a_polyhedron_on_a_plane_and_faces_on_faces():
     cube = B.SpatialBody(B.Cuboid(1.0, 1.0, 1.0), position=[0.0, 0.0, 0.5])
     _, found = contacts_of([cube], [B.SpatialSupport(B.HalfSpace([0, 0, 2]))])
     assert found["gap"].tolist() == [0.0] * 4
-    # a smaller cube turned by 30 degrees on it: its four lower corners; beyond the rim six points
+    # a smaller cube turned by 30 degrees on it: its four lower corners; beyond the rim five points
     half = np.deg2rad(15.0)
     for x, count in ((0.0, 4), (0.4, 5)):
         other = B.SpatialBody(
@@ -101,6 +120,36 @@ def test_a_polyhedron_on_a_plane_and_faces_on_faces():
             sign = -1.0 if order[0] is cube else 1.0
             np.testing.assert_array_equal(found["normal"], [[0.0, 0.0, sign]] * count)
             np.testing.assert_allclose(found["gap"], 0.0, atol=1e-15)
+
+
+def test_contacts_are_known_by_place():
+    """Two equal cubes on each other: a turn beyond rounding gives eight new features for four."""
+
+    def found(yaw):
+        other = B.SpatialBody(
+            position=[0.0, 0.0, 1.0], orientation=[np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)]
+        )
+        return contacts_of([B.SpatialBody(), other], within=1e-9)
+
+    m, last = found(0.0)
+    for yaw, count in ((1e-10, 4), (3e-9, 8), (1e-3, 8)):
+        now = found(yaw)[1]
+        assert len(now) == count
+        assert count == 4 or not set(now["feature"]) & set(last["feature"])
+        old = np.full(count, -1)
+        m.know(last, now, 1e-2, old)
+        assert sorted(set(old)) == [0, 1, 2, 3]
+        # four of eight are corners still, the others near the middles of the sides
+        near = np.linalg.norm(now["arm_first"] - last["arm_first"][old], axis=1)
+        assert (near < 1e-3).sum() == 4
+    # what is known stays so; what is farther away, or of another pair, is new
+    old = np.array([-1, -1, 0, *[-1] * 5])
+    m.know(last[:2], now, 1e-2, old)
+    assert old.tolist() == [0, 1, 0, *[-1] * 5]
+    now["second"] += 1
+    old = np.full(8, -1)
+    m.know(last, now, 1e-2, old)
+    assert (old == -1).all()
 
 
 def test_near_pairs_are_all_found():

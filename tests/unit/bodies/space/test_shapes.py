@@ -31,6 +31,43 @@ def test_moments_of_polyhedra():
     )
 
 
+def test_hulls_in_rounded_coordinates():
+    """Of a dodecahedron and a prism: faces fit together, and moments are those but for rounding."""
+    g, signs = 0.5 * (1.0 + np.sqrt(5.0)), (-1.0, 1.0)
+    points = [list(corner) for corner in itertools.product(signs, repeat=3)]
+    for a, b in itertools.product(signs, repeat=2):
+        points += [[0.0, a / g, b * g], [a / g, b * g, 0.0], [b * g, 0.0, a / g]]
+    angle = np.arange(30) * np.pi / 15.0
+    circle = [[np.cos(t), np.sin(t), z] for z in (-0.5, 0.5) for t in angle]
+    rng = np.random.default_rng(1)
+    for corners, count in ((points, 12), (circle, 32)):
+        exact = np.linalg.eigvalsh(B.ConvexHull(corners).inertia)
+        for digits, tries in ((6, 3), (7, 6), (8, 8), (9, 8), (15, 3)):
+            for _ in range(tries):
+                q = rng.normal(size=4)
+                turn = matrices(q / np.linalg.norm(q))
+                shape = B.ConvexHull(np.round(np.array(corners) @ turn.T, digits))
+                hull = shape.hull
+                assert len(corners) - len(hull.edges) + len(hull.faces) == 2
+                assert digits < 15 or len(hull.faces) == count
+                near = max(10.0**-digits, 1e-13)
+                np.testing.assert_allclose(np.linalg.eigvalsh(shape.inertia), exact, rtol=near)
+
+
+def test_size_place_and_repetition_of_a_hull():
+    """Units far from 1 change nothing; a centred hull stays as it is, and cannot be changed."""
+    rng = np.random.default_rng(0)
+    for k in range(30):
+        power = 400 * (k % 3 - 1)
+        points = rng.normal(size=(4, 3)) * [1.0, 0.1, 0.01] + rng.normal(size=3)
+        one, other = B.ConvexHull(points), B.ConvexHull(np.ldexp(points, power))
+        np.testing.assert_array_equal(np.ldexp(one.vertices, power), other.vertices)
+        np.testing.assert_array_equal(np.ldexp(one.inertia, 2 * power), other.inertia)
+        np.testing.assert_array_equal(B.ConvexHull(one.vertices.tolist()).vertices, one.vertices)
+    with pytest.raises(ValueError, match="read-only"):
+        one.vertices[0] = 0.0
+
+
 @pytest.mark.parametrize("shape", [B.Cuboid(1.0, 2.0, 3.0), B.ConvexHull(CORNERS)])
 def test_faces_and_edges_of_a_cuboid(shape):
     hull = shape.hull
@@ -56,13 +93,25 @@ def test_faces_and_edges_of_a_cuboid(shape):
         ([*TETRAHEDRON, [0.1, 0.1, 0.1]], "vertex 5 inside the hull"),
         ([*TETRAHEDRON, [0.5, 0.0, 0.0]], "on a face or an edge"),
         ([*TETRAHEDRON, [0.3, 0.3, 0.0]], "on a face or an edge"),
-        ([*TETRAHEDRON[:3], [0.0, 0.0, np.nan]], "not finite"),
+        ([*TETRAHEDRON[:3], [0.0, 0.0, np.nan]], "not a finite number"),
         (np.random.default_rng(0).normal(size=(513, 3)), "at most 512"),
+        ([["a", "b", "c"]] * 4, "not a finite number"),
+        (1j * TETRAHEDRON, "not a finite number"),
     ],
 )
 def test_hulls_that_are_refused(points, words):
     with pytest.raises(st.ModelError, match=words):
         B.ConvexHull(points)
+
+
+def test_faces_that_do_not_fit_together_are_refused(monkeypatch):
+    """As where a part of a face is a face too."""
+    from stiction.bodies.space import shapes
+
+    loops = [*B.Cuboid().hull.faces, [0, 1, 3]]
+    monkeypatch.setattr(shapes, "_faces", lambda points: loops)
+    with pytest.raises(st.ModelError, match="faces do not fit together"):
+        B.ConvexHull(CORNERS)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +126,13 @@ def test_hulls_that_are_refused(points, words):
         ({"inertia": [1.0, 2.0, 3.0]}, r"shape \(3,\)"),
         ({"inertia": np.diag([1.0, 1.0, -1.0])}, "eigenvalue -1"),
         ({"inertia": [[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]}, "not symmetric"),
-        ({"inertia": np.full((3, 3), np.inf)}, "not finite"),
+        ({"inertia": np.full((3, 3), np.inf)}, "not a finite number"),
+        ({"inertia": [["a"] * 3] * 3}, "not a finite number"),
+        ({"inertia": (1.0 + 1.0j) * np.eye(3)}, "not a finite number"),
+        ({"inertia": np.diag([1.0, 10.0, 1.0])}, "principal moments 1, 1 and 10"),
+        ({"shape": B.ConvexHull(1e160 * TETRAHEDRON)}, "moments of inertia"),
+        ({"shape": B.Cuboid(1e-170, 1e-170, 1e-170)}, "moments of inertia"),
+        ({"shape": B.Sphere(1e160)}, "moments of inertia"),
     ],
 )
 def test_bodies_that_are_refused(fields, words):
@@ -96,21 +151,6 @@ def test_systems_that_are_refused():
         B.SpatialBodies(law=st.Coulomb([0.1, 0.2]))
     with pytest.raises(st.ModelError, match=r"SpatialBodies is solved by bodies.TimeStepper"):
         st.solve(B.SpatialBodies(), B.EventDriven(), (0.0, 1.0))
-
-
-def test_faces_of_rounded_coordinates():
-    """However a face is divided, each edge has two faces, and moments change by the rounding."""
-    golden = 0.5 * (1.0 + 5.0**0.5)
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=2)))
-    pairs = np.stack([np.zeros(4), signs[:, 0] / golden, signs[:, 1] * golden], axis=1)
-    cube = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-    dodecahedron = np.concatenate([cube, *(np.roll(pairs, k, axis=1) for k in range(3))])
-    exact = B.SpatialBody(B.ConvexHull(dodecahedron)).shape.inertia
-    rng = np.random.default_rng(2)
-    for digits in (6, 7, 8, 9):
-        for turn in rng.normal(size=(6, 4)):
-            points = np.round(dodecahedron @ matrices(turn / np.linalg.norm(turn)).T, digits)
-            hull = B.ConvexHull(points)
-            assert len(hull.hull.vertices) - len(hull.hull.edges) + len(hull.hull.faces) == 2
-            # reason: all moments are equal; coordinates are rounded by 10^-digits
-            np.testing.assert_allclose(hull.inertia, exact, atol=20.0 * 10.0**-digits)
+    for answer in (B.rests, B.steepest_rest):
+        with pytest.raises(st.ModelError, match="needs RigidBodies"):
+            answer(B.SpatialBodies())
