@@ -146,13 +146,9 @@ def smoothed_run(
             "only the sign of one switching function is regularised.",
             "take a system with one surface, and one of these two signs.",
         )
-    number(
-        "smoothed_run.width",
-        width,
-        rule="positive",
-        why="it is the width over which the regularised sign changes from -1 to 1.",
-        try_="give a small fraction of the usual size of h.",
-    )
+    why = "it is the width over which the regularised sign changes from -1 to 1."
+    try_ = "give a small fraction of the usual size of h."
+    number("smoothed_run.width", width, rule="positive", why=why, try_=try_)
     tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
     addresses = Addresses.of(c, system.smooth_field)
     calls = 0

@@ -270,7 +270,7 @@ def nearest_of_polyhedron(
 def know_by_place(
     last: Table[SpatialContact], contacts: Table[SpatialContact], within: float, old: Integers
 ) -> None:
-    """Write for contacts that features do not tell whether they are on the patch a step before.
+    """Write for contacts without a known feature whether they are on the patch a step before.
 
     Features change where polyhedra turn onto other faces, and where edges that lie on each other
     turn by more than rounding. Corners of a patch of contact that moves little stay near its sides.

@@ -153,7 +153,7 @@ class SpatialMechanics:
         within: float,
         old: Wholes,
     ) -> None:
-        """Write into `old` the numbers in `last` of contacts that only their places tell."""
+        """Write into `old` the numbers in `last` of contacts that are known by place alone."""
         know_by_place(last, contacts, within, old)
 
     def contact_velocities(self, contacts: Table[SpatialContact], v: Floats) -> Floats:
