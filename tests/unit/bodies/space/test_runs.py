@@ -212,7 +212,7 @@ def test_checks_fail_in_a_case(body, failed):
 @pytest.mark.fails_audit("bodies", "contact_problems_solved")
 @pytest.mark.fails_audit("bodies", "ledger_closes")
 def test_unsolved_contact_problems_and_open_ledgers_fail(monkeypatch):
-    """The plane has jaws that close in, which cost the solver all its methods; here the residual is given."""
+    """The jaws of the plane cost the solver all its methods; here the residual is given."""
     cube = B.SpatialBodies([B.SpatialBody(position=[0.0, 0.0, 0.5])], [B.SpatialSupport()])
     with monkeypatch.context() as patch:
         patch.setattr("stiction.bodies.run.residual", lambda *given: 1e-6)
