@@ -68,7 +68,7 @@ SHUT = Finite("m", "place.", least=0.5, most=2.0)
         ("a.t_start", 0.0, "", None, (0.0, 1.0, 0.005, False, False, "")),
         ("a.n", 3, "", None, (1, 8, 1.0, True, False, "")),
         ("a.n", 3, "", Count(1, "some."), (1, 8, 1.0, True, False, "")),
-        ("a.n", 3, "", Finite("", "n.", least=1.5, most=6.5), (1, 7, 1.0, True, False, "")),
+        ("a.n", 3, "", Finite("", "n.", least=1.5, most=6.5), (1.5, 6.5, 0.03, False, False, "")),
         ("method.rtol", 1e-6, "", None, (1e-8, 1e-4, 0.05, False, True, "")),
         ("method.time_step", 0.5, "s", None, (0.005, 50.0, 0.05, False, True, "s")),
         # neither a negative step nor a counted one is chosen by its power

@@ -60,5 +60,5 @@ def test_velocity_steps(law):
 
 
 def test_a_bare_law_of_ageing_is_refused():
-    with pytest.raises(st.ModelError, match=r"Try: RateAndStateFriction\(SlipLaw"):
+    with pytest.raises(st.ModelError, match=r"Try: give RateAndStateFriction\(SlipLaw"):
         st.Chain(mass=[1.0], stiffness=1.0, law=st.laws.SlipLaw())
