@@ -7,7 +7,7 @@ have the frame of the shape, and spins in the axes of space (`to_frames`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -148,13 +148,13 @@ class SpatialMechanics:
 
     def know(
         self,
-        last: Table[SpatialContact],
+        last: npt.NDArray[Any],
         contacts: Table[SpatialContact],
         within: float,
         old: Wholes,
     ) -> None:
         """Write into `old` the numbers in `last` of contacts that are known by place alone."""
-        know_by_place(last, contacts, within, old)
+        know_by_place(cast("Table[SpatialContact]", last), contacts, within, old)
 
     def contact_velocities(self, contacts: Table[SpatialContact], v: Floats) -> Floats:
         """Return (c, 3) velocities of contacts; v (m, 6) of bodies, then of supports."""

@@ -41,8 +41,6 @@ _NORMAL = Components(
 class Hull(NamedTuple):
     """The surface of a convex polyhedron about its centroid.
 
-    Attributes
-    ----------
     vertices : (v, 3) [m]
     faces : vertices of each face, counterclockwise from outside
     normals : (f, 3) outward
@@ -136,7 +134,8 @@ class _Polyhedron(SpatialShape):
         power = math.frexp(float(np.abs(vertices).max()))[1]
         volume, _, second = _moments(self.hull._replace(vertices=np.ldexp(vertices, -power)))
         with np.errstate(over="ignore"):
-            return np.ldexp((np.trace(second) * np.eye(3) - second) / volume, 2 * power)
+            scaled = (np.trace(second) * np.eye(3) - second) / volume
+            return np.asarray(np.ldexp(scaled, 2 * power))
 
     @functools.cached_property
     def reach(self) -> float:
