@@ -26,7 +26,7 @@ import numpy as np
 import stiction as st
 
 ROD = st.rods.GivenSection(100.0, 100.0, bending=1.0, twist=0.77, outer_radius=1.0)
-knot = st.rods.overhand_knot(ROD, loop=8.0, tail=30.0, elements=120, pull=6.0)
+knot = st.rods.overhand_knot(ROD, loop=8.0, tail=20.0, elements=95, pull=3.0)
 
 # %%
 # The law
@@ -41,11 +41,13 @@ FRICTIONS = [0.0, 0.1]
 # is pulled.
 paths = {
     mu: st.rods.wrapped_path(
-        knot, [], np.linspace(0.0, 1.0, 6), friction=st.Coulomb(mu), self_contact=True, steps=15
+        knot, [], np.linspace(0.0, 1.0, 4), friction=st.Coulomb(mu), self_contact=True, steps=6
     )
     for mu in FRICTIONS
 }
 assert all(path.audit.ok for path in paths.values())
+for mu, path in paths.items():
+    print(f"mu = {mu:g}: tension {path.tension[:, 1].round(5)} B / a^2")
 
 # %%
 # Reading the result
@@ -59,7 +61,7 @@ last = paths[0.0]
 place, touches = last.position[-1], np.flatnonzero(last.mode[-1])
 left.plot(*place.T, lw=3.0, color="0.7")
 left.plot(*place[last.node[touches]].T, "o", color="C3", ms=4.0)
-left.set(xlabel="x / a", ylabel="y / a", xlim=(-35, 35), zlim=(-15, 15))
+left.set(xlabel="x / a", ylabel="y / a", xlim=(-25, 25), zlim=(-15, 15))
 left.set_box_aspect((2.0, 1.0, 0.8))
 
 
