@@ -81,7 +81,7 @@ class EventDriven(Method):
     located to rounding. Impacts are those of `TimeStepper`. The contact law at the level of
     accelerations gives the modes after an event; where it has no solution the run ends, and where
     it has several the run reports them and takes that with the smallest contact forces. Impacts
-    that accumulate end as a geometric series, once a hop is lower than 1e-12 of the smallest
+    that accumulate end as a geometric series, once a hop is below rounding or 1e-12 of the smallest
     thickness.
 
     Parameters
