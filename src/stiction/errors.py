@@ -70,11 +70,19 @@ class StoreError(StictionError, OSError):
 
 
 class SolveError(StictionError, RuntimeError):
-    """A solve ended before its end time, or its result is untrusted; `run` has all results."""
+    """A solve ended before its end time, or its result is untrusted.
 
-    def __init__(self, message: str, run: Run | None = None) -> None:
+    Parameters
+    ----------
+    message : what was got, what is needed, why, and what to try
+    run : all results, up to where the solve ended
+    path : the equilibria that a function which follows them has found
+    """
+
+    def __init__(self, message: str, run: Run | None = None, path: object = None) -> None:
         super().__init__(message)
         self.run = run
+        self.path = path
 
 
 class Status(enum.Enum):

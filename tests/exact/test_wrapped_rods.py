@@ -347,9 +347,22 @@ def test_result_does_not_depend_on_units_and_place():
     ],
 )
 def test_work_is_bounded(bound, after):
+    """What was found before is the same as that of a path that ends there."""
     rope, drum, _ = capstan(0.3, HALF, 0.1, HALF / 20)
-    with pytest.raises(SolveError, match=f"no equilibrium beyond .* after {after}"):
-        wrapped_path(rope, [drum], [0.0, 1.0], friction=st.Coulomb(0.3), **bound)
+
+    def solved(end, **more):
+        return wrapped_path(rope, [drum], [0.0, end], friction=st.Coulomb(0.3), **more)
+
+    with pytest.raises(SolveError, match=f"no equilibrium beyond .* after {after}") as caught:
+        solved(1.0, **bound)
+    found = caught.value.path
+    assert (found is None) == ("max_iterations" in bound)
+    if found is not None:
+        short = solved(0.04, steps=2)
+        assert found.time == pytest.approx(short.time, rel=1e-12)
+        for name in ("position", "tension", "slip", "clamp_force", "strain"):
+            assert getattr(found, name) == pytest.approx(getattr(short, name), rel=1e-9), name
+        assert found.audit.ok == short.audit.ok
 
 
 def test_bad_input_is_refused():

@@ -219,7 +219,8 @@ def follow_path(
 
     Raises
     ------
-    SolveError : if a step does not converge even after it was halved ten times.
+    SolveError : if a step does not converge even after it was halved ten times; its `path` is the
+        Path up to there.
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
@@ -258,7 +259,8 @@ def follow_path(
             yield Pause(len(states) / max_points, f"{len(states)} equilibria", pack)
             result = advance(load_path, point, size, longest=arc)
             if result is None:
-                raise _unconverged(point.u.factor)
+                found = Path(tuple(states), tuple(losses))
+                raise _unconverged(point.u.factor, found)
             before, (point, step, size) = point, result
             static.iterations = step.iterations
             states.append(load_path.state(point.u))
@@ -314,11 +316,12 @@ def _loss(tip: tuple[float, ...], factor: float) -> Loss:
     return Loss(factor, "limit_point", where, "the path was followed by its arclength")
 
 
-def _unconverged(factor: float) -> SolveError:
+def _unconverged(factor: float, found: Path | None = None) -> SolveError:
     return SolveError(
         f"equilibrium: got no solution at load factor {factor:.6g}; needs forces in equilibrium.\n"
         "Why: Newton's method did not converge, even with load steps halved ten times.\n"
-        "Try: more steps, a start near the solution, or follow_path past a limit point."
+        "Try: more steps, a start near the solution, or follow_path past a limit point.",
+        path=found,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -197,8 +197,9 @@ def wrapped_path(
     ModelError : for a rod or friction that cannot be solved, a rod that starts in a body or in
         another rod, and elements too long for the curvature at a contact, at the start or on the
         path.
-    SolveError : where no equilibrium is found nearby, even with steps halved 20 times. Where dead
-        loads overcome the friction that alone holds a rod, the path ends with a loss instead.
+    SolveError : where no equilibrium is found nearby, even with steps halved 20 times; its `path`
+        is the WrappedPath up to there. Where dead loads overcome the friction that alone holds a
+        rod, the path ends with a loss instead.
 
     Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
     Verified by: tests/exact/test_wrapped_rods.py::test_capstan
@@ -222,24 +223,32 @@ def wrapped_path(
         rods, partners, float(times[0]), tolerance, max_iterations, self_contact=self_contact
     )
     longest = float(times[-1] - times[0]) / steps
-    stepper = _Stepper(problem, mu, max_steps, longest, held=held)
+    has_friction = friction is not None
+    stepper = _Stepper(problem, mu, max_steps, longest, held=held, has_friction=has_friction)
     stepper.start(0.0 if settle else mu)
     for time in times[1:].tolist():
         stepper.advance(time)
         stepper.save()
         if stepper.losses and stepper.losses[-1].ends_run:
             break
-    return stepper.path(friction is not None)
+    return stepper.path()
 
 
 class _Stepper:
     """The state of rods on their path, its energies, and extremes over all steps."""
 
     def __init__(
-        self, problem: WrappedProblem, mu: float, max_steps: int, longest: float, *, held: bool
+        self,
+        problem: WrappedProblem,
+        mu: float,
+        max_steps: int,
+        longest: float,
+        *,
+        held: bool,
+        has_friction: bool,
     ) -> None:
         self.problem, self.mu, self.max_steps = problem, mu, max_steps
-        self.longest, self.held = longest, held
+        self.longest, self.held, self.has_friction = longest, held, has_friction
         self.state = problem.initial()
         self.solution: Solution
         self.forces: tuple[Floats, Floats, Floats]
@@ -252,7 +261,7 @@ class _Stepper:
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
-        self.saved: list[tuple[object, ...]] = []
+        self.saved: list[tuple[Any, ...]] = []
         # time [s], stored energy, work and heat [J] of every step, for the audit
         self.every: list[tuple[float, float, float, float]] = []
         self.losses: list[Loss] = []
@@ -281,19 +290,21 @@ class _Stepper:
         """
         problem, drag = self.problem, _DRAG * self.problem.stiffness
         guess = self._guess(mu, time) if mu > 0.0 else None
+        state = self.state
         for _ in range(_MOST_RELAXATIONS):
-            found = problem.newton(self.state, time, mu=mu, drag=drag, guess=guess)
+            found = problem.newton(state, time, mu=mu, drag=drag, guess=guess)
             guess = None
             if found is None:
                 drag *= _MORE_DRAG
                 if drag > _MOST_DRAG * problem.stiffness:
                     break
                 continue
-            self.state, self.solution = found
-            self.iterations += self.solution.iterations
-            if self.solution.drag <= problem.tolerance:
+            state, solution = found
+            taken = solution.iterations
+            self.iterations += taken
+            if solution.drag <= problem.tolerance:
+                self.state, self.solution = found
                 return
-            taken = self.solution.iterations
             drag *= next((factor for most, factor in _LESS_DRAG if taken <= most), 1.0)
         raise self._unsolved(f"a relaxation with the drag {drag:.3g} N/m")
 
@@ -376,13 +387,22 @@ class _Stepper:
             mode = self.solution.laws.mode
             closed, sticks = int((mode != OPEN).sum()), int((mode == STICK).sum())
             after += f", with {sticks} of {closed} closed contacts in stick"
+        found = self._path_so_far() if self.saved else None
         return SolveError(
             f"wrapped_path: got no equilibrium beyond t = {self.state.time:.9g} s, after {after}; "
             "needs forces in balance.\n"
             "Why: Newton's method did not converge, even with short steps; a rod can snap under "
             "dead loads, and rods roll freely, sideways too.\n"
-            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist."
+            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist.",
+            path=found,
         )
+
+    def _path_so_far(self) -> WrappedPath:
+        """Return the path to the last equilibrium, which the iteration that failed has left."""
+        if self.state.time > self.saved[-1][0]:
+            self.problem.static.restore((self.state.r, self.state.q))
+            self.save()
+        return self.path()
 
     def _check_fineness(self, at: Kinematics, closed: npt.NDArray[np.bool_]) -> None:
         pairs = at.pairs
@@ -514,7 +534,7 @@ class _Stepper:
             )
         )
 
-    def path(self, has_friction: bool) -> WrappedPath:
+    def path(self) -> WrappedPath:
         """Return the results."""
         columns = list(zip(*self.saved, strict=True))
         arrays = [np.array(column) for column in columns[:-1]]
@@ -539,7 +559,7 @@ class _Stepper:
             node=np.searchsorted(static.nodes, contacts.node),
             partner=contacts.partner,
             energy=ledger,
-            audit=Audit(self._checks(self._ledger_of_steps(), has_friction)),
+            audit=Audit(self._checks(self._ledger_of_steps())),
             steps=self.steps,
             iterations=self.iterations,
             losses=tuple(self.losses),
@@ -550,7 +570,7 @@ class _Stepper:
         time, stored, work, heat = np.array(self.every).T
         return Ledger(time, np.zeros(len(time)), stored, work, heat[:, None])
 
-    def _checks(self, ledger: Ledger, has_friction: bool) -> list[Check]:
+    def _checks(self, ledger: Ledger) -> list[Check]:
         worst, tolerance = self.worst, self.problem.tolerance
         value, when = worst["residual"]
         note = "largest residual of forces and laws over the largest force in the rod"
@@ -565,7 +585,7 @@ class _Stepper:
         (value, when), limit = worst["overlap"], MOST_OVERLAP
         note = "deepest overlap of rods at nodes, or between them beyond 0.02, over the radius"
         checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
-        if not has_friction:
+        if not self.has_friction:
             return checks
         value, when = worst["beyond"]
         limit = 10.0 * tolerance
