@@ -191,9 +191,10 @@ class Assembled(Declared):
         dim = 2 if isinstance(self.bodies[0], Body) else 3
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
-                got, needs = f"{len(place.about)} coordinates", f"{dim}, as places of bodies have"
-                reason = "moments are reported about it."
-                raise ModelError("Reaction.about", got, needs, reason, "leave it out for 0.")
+                got, needs = f"{len(place.about)} coordinates", f"{dim}, one per dimension"
+                reason = "the moment of the reaction is taken about this point."
+                try_ = "leave it out for the moment about the origin."
+                raise ModelError("Reaction.about", got, needs, reason, try_)
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if getattr(r, name) >= max(count, 1):
                 where, got = f"Readings.{name}", getattr(r, name)

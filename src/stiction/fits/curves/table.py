@@ -207,7 +207,7 @@ def open_table(path: Path, decimal: str | None = None) -> TextTable:
     lines = (line for line in _lines(path) if line.strip())
     head = next(lines, "")
     if not head or next(lines, None) is None:
-        got = f"{1 if head else 0} lines"
+        got = "one line" if head else "no lines"
         raise ModelError("data", got, "a header and rows", WHY_HEADER, TRY_HEADER)
     bare = re.sub(r'"[^"]*"', "", head)
     delimiter = next((mark for mark in _DELIMITERS if mark in bare), None)

@@ -143,7 +143,10 @@ def type_text(kind: Any) -> str:
         return f"({' '.join(map(type_text, kind.types))})"
     if isinstance(kind, types.CPointer):
         return f"*{type_text(kind.dtype)}"
-    raise ValueError(f"a kernel is called with {kind}, which has no text")
+    raise ValueError(
+        f"the type {kind} of a kernel's argument has no notation in kernels.txt, so the kernel "
+        "cannot be compiled ahead of time; add one to type_text and type_of_text"
+    )
 
 
 def type_of_text(text: str) -> Any:

@@ -184,8 +184,9 @@ def _check_matrix(matrix: object) -> None:
         raise ModelError(_bad_matrix(type(matrix).__name__, "a matrix in CSR format", why))
     rows, columns = matrix.shape
     if rows != columns or rows == 0:
+        got = f"a matrix of {rows} x {columns}"
         why = "a linear system has as many equations as unknowns"
-        raise ModelError(_bad_matrix(f"a matrix of {rows} x {columns}", "a square matrix", why))
+        raise ModelError(_bad_matrix(got, "a square matrix with rows", why))
     if matrix.data.dtype != np.float64 or matrix.data.size != matrix.indices.size:
         got = f"{matrix.data.size} entries of {matrix.data.dtype}"
         why = "each index belongs to one coefficient in double precision"

@@ -520,11 +520,12 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
         if rows == 0:
             return 0, 3
         rooms = ((2, "in the plane"), (3, "in space"))
-        may_be = [f"{rows // each} {room}" for each, room in rooms if rows % each == 0]
+        may_be = [f"{rows // each} contacts {room}" for each, room in rooms if rows % each == 0]
+        known = f"belong to {' or '.join(may_be)}" if may_be else "have 2 or 3 each"
         raise ModelError(
             "friction_problem.mu", "one coefficient, and q or w in a single row of numbers",
             "one coefficient per contact, or q (in global form w) of shape (contacts, components)",
-            f"{rows} components may be contacts: {' or '.join(may_be) or 'of no dimension'}.",
+            f"the number of contacts is not given, and {rows} components may {known}.",
             "for example mu=[0.3] * n, or q.reshape(n, 3).",
         )  # fmt: skip
     if n == 0 and rows == 0:

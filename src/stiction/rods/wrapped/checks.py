@@ -103,7 +103,7 @@ def check_rods(
 def _check_rod(rod: CosseratRod) -> None:
     radius = rod.section.radius
     if not radius > 0.0:
-        got, needs = f"a {type(rod.section).__name__} without a radius", "a section with one"
+        got, needs = f"a {type(rod.section).__name__} without a radius", "a section with a radius"
         why, try_ = "contacts act at the surface.", "give outer_radius."
         raise ModelError("wrapped_path.rod.section", got, needs, why, try_)
     for name in ("left", "right"):

@@ -69,7 +69,7 @@ def overhand_knot(
     whole("overhand_knot.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     a = section.radius
     if not a > 0.0:
-        got, needs = f"a {type(section).__name__} without a radius", "a section with one"
+        got, needs = f"a {type(section).__name__} without a radius", "a section with a radius"
         why, try_ = (
             "the knot touches itself at its surface.",
             "give CircularSection(radius, young).",

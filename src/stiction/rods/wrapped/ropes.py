@@ -104,7 +104,7 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
     if lay > _MOST_LAY:
         raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
     if not section.radius > 0.0:
-        got, needs = f"a {type(section).__name__} without a radius", "a section with one"
+        got, needs = f"a {type(section).__name__} without a radius", "a section with a radius"
         why, try_ = "strands touch at their surfaces.", "give CircularSection(radius, young)."
         raise ModelError("laid_rope.section", got, needs, why, try_)
     fewest = math.ceil(2.0 * np.pi * turns * np.sin(lay) / MOST_TURN)
