@@ -122,6 +122,8 @@ def test_times_that_are_saved(chain):
     assert saved(3) == [0.0, 1.0, 2.0]
     assert saved([0.5, 1.5]) == [0.0, 0.5, 1.5, 2.0]
     assert saved(np.array([0.0, 2.0])) == [0.0, 2.0]
+    below, above = np.nextafter(2.0, [0.0, 3.0])
+    assert saved([1.0, below]) == saved([1.0, above]) == [0.0, 1.0, 2.0]
 
 
 def test_a_large_system_saves_fewer_states_by_default():
