@@ -101,9 +101,18 @@ def foreign_files(folder: Path) -> list[str]:
             else:
                 inner = [""] * _holds_files(path)
             foreign += [f"{path.name}/{name}" for name in inner]
-        elif path.name not in ours and not (key_file == TABLE and path.suffix in (".png", ".csv")):
+        elif path.name not in ours and not (key_file == TABLE and _is_drawn(path)):
             foreign.append(path.name)
     return foreign
+
+
+def _is_drawn(path: Path) -> bool:
+    """Return whether a file of a reproduced figure holds its curves or a drawing.
+
+    Their names are that of the folder, or begin with it: 6.png, 6-small.png.
+    """
+    key = path.parent.name
+    return path.suffix in (".png", ".csv") and (path.stem == key or path.stem.startswith(f"{key}-"))
 
 
 def _foreign_figures(folder: Path, key_file: str) -> list[str]:
