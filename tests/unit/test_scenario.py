@@ -212,7 +212,7 @@ def test_fields_may_be_objects_or_parts_of_tables():
     assert read_scenario(less("system", "law"), law=law).system.law == law
     with pytest.raises(st.ScenarioError, match="did you mean 'mass'"):
         read_scenario("slip-wave", mas=[1.0])
-    with pytest.raises(ModelError, match="system.mass: got Coulomb"):
+    with pytest.raises(ModelError, match=r"system\.mass: got Coulomb"):
         read_scenario("slip-wave", mass=law)
     with pytest.raises(ModelError, match=r"switching\.EventDriven: got a Chain"):
         read_scenario("slip-wave", method=st.switching.EventDriven())

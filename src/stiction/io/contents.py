@@ -19,6 +19,7 @@ __all__ = [
     "FIT",
     "MOST_OF_SUMMARY",
     "SNAPSHOTS",
+    "STUDY",
     "SUMMARY",
     "TABLE",
     "foreign_files",
@@ -37,6 +38,9 @@ TABLE = "comparison.md"
 
 FIT = "fit.json"
 """File that identifies a fit."""
+
+STUDY = "study.json"
+"""File that identifies a study."""
 
 SNAPSHOTS = "snapshots.vtkhdf"
 """File of a run for ParaView and other programs; loading a run does not read it."""
