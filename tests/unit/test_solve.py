@@ -45,6 +45,13 @@ class Resting:
         return build_run(system, self, request, history)
 
 
+class Silent:
+    """A method that returns nothing."""
+
+    def solve(self, system, request):
+        pass
+
+
 @pytest.fixture
 def chain():
     return st.Chain(mass=[1.0, 2.0], stiffness=3.0)
@@ -112,6 +119,11 @@ def test_a_method_of_ones_own_inherits_a_place(chain):
         """A method under another name."""
 
     assert st.solve(chain, Gentle(), (0.0, 1.0), save=2).method_name == "Gentle"
+
+
+def test_a_method_returns_a_run(chain):
+    with pytest.raises(ModelError, match=r"Silent\.solve: got None; needs a Run"):
+        st.solve(chain, Silent(), (0.0, 1.0))
 
 
 def test_times_that_are_saved(chain):

@@ -80,6 +80,9 @@ def drive(
     # inf and NaN lead to a status, without warnings of NumPy
     with np.errstate(all="ignore"):
         run = solver.solve(system, request)
+    if not isinstance(run, Run):
+        where, why = f"{type(solver).__name__}.solve", "a method returns the run that it made."
+        raise ModelError(where, repr(run), "a Run", why, "end the method by return Run.of(...).")
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
     run = _with_final_status(run.completed(cost, request.save, output))
     if throw and not run.status.ok:

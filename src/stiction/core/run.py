@@ -406,6 +406,7 @@ class Run:
 
         Raises
         ------
+        ModelError : if the run has values that no file can hold.
         StoreError : if the folder exists (unless `overwrite`) or cannot be written.
         """
         return self._output("save").save(self, Path(path), overwrite)
