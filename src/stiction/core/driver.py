@@ -79,12 +79,12 @@ def drive(
     begin, compiling = clock.perf_counter(), spent()
     # inf and NaN lead to a status, without warnings of NumPy
     with np.errstate(all="ignore"):
-        run = solver.solve(system, request)
-    if not isinstance(run, Run):
+        answer: object = solver.solve(system, request)
+    if not isinstance(answer, Run):
         where, why = f"{type(solver).__name__}.solve", "a method returns the run that it made."
-        raise ModelError(where, repr(run), "a Run", why, "end the method by return Run.of(...).")
+        raise ModelError(where, repr(answer), "a Run", why, "end the method by return Run.of(...).")
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _with_final_status(run.completed(cost, request.save, output))
+    run = _with_final_status(answer.completed(cost, request.save, output))
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
