@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CATALOGUE",
+    "FOREIGN",
     "MEASURES",
     "ROOMS",
     "TOP",
@@ -681,6 +682,10 @@ def attribute(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+FOREIGN: set[str] = set()
+"""Modules outside this package that have defined a system, a law, a load or a method."""
+
+
 @functools.cache
 def outside(kind: str) -> dict[str, Extension]:
     """Return the classes that other packages add to a kind, by name; their metadata is read once.
@@ -717,7 +722,8 @@ def used_outside(scenario: str | None = None) -> dict[str, str]:
 
     Verified by: tests/unit/test_extensions.py::test_a_run_and_a_study_say_whose_code_they_used
     """
-    if "stiction._extensions" not in sys.modules:
+    if not FOREIGN:
+        # nothing of another package is in use, and reading metadata takes time
         return {}
     found = [extension for kind in ("Friction", "System") for extension in outside(kind).values()]
     used = (e for e in found if e.module in sys.modules)

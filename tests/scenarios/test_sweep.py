@@ -42,7 +42,7 @@ def test_a_sweep_from_the_command_line(file, tmp_path):
     assert asked("verify", folder)[0] == 2
     # the same command repairs it
     assert asked("sweep", file, "--quiet")[0] == 0
-    assert asked("verify", folder)[0] == 0
+    assert asked("verify", folder)[0] == asked("verify", "out")[0] == 0
 
 
 def test_shards_from_the_command_line(file, tmp_path):

@@ -104,7 +104,8 @@ def test_a_file_runs_on_the_command_line(puck, command, tmp_path):
     assert "kernels" not in done.stderr
     folder = tmp_path / "out" / "puck"
     assert (folder / "figures" / "slide.png").stat().st_size > 1000
-    again = command(puck, "run", folder / "scenario.toml", "--out", "again", "--no-figures")
+    (tmp_path / "puck.toml").write_text((folder / "scenario.toml").read_text())
+    again = command(puck, "run", tmp_path / "puck.toml", "--overwrite", "--no-figures")
     assert again.returncode == 0, again.stderr
     shown = command(puck, "show", "out/puck")
     assert shown.stdout.splitlines()[:3] == done.stdout.splitlines()[:3]
@@ -188,7 +189,7 @@ def test_doctor_lists_them(puck, command):
     assert "  Puck              a system of stiction-puck 0.1\n" in listed
 
 
-def test_nothing_is_read_before_a_name_is_unknown(puck):
+def test_nothing_is_read_before_it_is_needed(puck):
     code = (
         "import sys, stiction as st\n"
         "from stiction.cli.main import app\n"
@@ -196,6 +197,10 @@ def test_nothing_is_read_before_a_name_is_unknown(puck):
         "st.solve(scenario.system, scenario.method, scenario.t_span).save('out')\n"
         "st.load('out'), st.laws.Dahl, dir(st), st.solids.Fixed\n"
         "assert 'stiction._extensions' not in sys.modules\n"
+        "from stiction_puck.law import Fading\n"
+        "belt = st.Chain(mass=[1.0], stiffness=1.0, law=Fading())\n"
+        "run = st.solve(belt, t_span=(0.0, 1.0))\n"
+        "assert run.provenance['extensions'] == 'stiction-puck 0.1'\n"
         "st.Puck\n"
         "assert 'stiction_puck.model' in sys.modules\n"
     )

@@ -204,8 +204,36 @@ def test_fields_may_be_objects_or_parts_of_tables():
     assert scenario.system.law == law
     assert scenario.system.load == st.Ramp(3.0)
     assert isinstance(scenario.method, st.chains.Quasistatic)
+    other = {"type": "StaticKinetic", "mu_static": 0.3, "mu_kinetic": 0.2}
+    assert read_scenario("slip-wave", law=other).system.law == st.StaticKinetic(0.3, 0.2)
+    # the law of the file has one value for each of its masses
+    each = DESIGN.replace("mu = 0.25", "mu = [0.1, 0.2, 0.3]")
+    assert read_scenario(each, mass=[1.0, 2.0], law=law).system.law == law
+    assert read_scenario(less("system", "law"), law=law).system.law == law
     with pytest.raises(st.ScenarioError, match="did you mean 'mass'"):
         read_scenario("slip-wave", mas=[1.0])
+    with pytest.raises(ModelError, match=r"system\.mass: got Coulomb"):
+        read_scenario("slip-wave", mass=law)
+    with pytest.raises(ModelError, match=r"switching\.EventDriven: got a Chain"):
+        read_scenario("slip-wave", method=st.switching.EventDriven())
+
+
+def test_fields_may_be_tuples_and_numbers_of_numpy():
+    as_listed = read_scenario(DESIGN, mass=[1.0, 2.0], t_end=8.0, save=[0.0, 4.0, 8.0])
+    assert as_listed == read_scenario(
+        DESIGN,
+        mass=(1, 2),
+        t_end=np.float32(8),
+        save=np.linspace(0.0, 8.0, 3),
+        load={"rate": np.int64(1)},
+        method=st.EventDriven(),
+    )
+
+
+def test_a_start_that_is_given_counts():
+    there = FLOW + "x0 = [0.3, 0.0, -0.9]\nmode = 'slide'\n"
+    system = read_scenario(there, x0=[0.2, 0.1, -0.95], mode="+").system
+    assert (system.x0.tolist(), system.mode) == ([0.2, 0.1, -0.95], "+")
 
 
 def test_every_public_description_can_be_written_to_a_file():
@@ -286,6 +314,31 @@ def test_solids_with_inertia_survive():
         solid = st.solids.MovingSolid(find("System", name, "here")())
         scenario = Scenario(solid, st.solids.GeneralisedAlpha(), 1.0)
         assert read_scenario(write_scenario(scenario)) == scenario
+
+
+@pytest.mark.parametrize(
+    ("system", "method", "says"),
+    [
+        (st.switching.NormalForm(-1.5, -2.0, x0=None), st.EventDriven(), "x0 = []"),
+        (st.faults.Fault(shear_speed=None), st.faults.Cycles(), "shear_speed = []"),
+        (
+            st.solids.MovingSolid(st.StripPeeling()),
+            st.solids.GeneralisedAlpha(tolerance=None),
+            "tolerance = []",
+        ),
+        (
+            st.Chain(mass=[1.0], stiffness=1.0),
+            st.chains.EventDriven(policy=st.chains.SlipAtGrazing(before=2.0)),
+            "before = 2.0",
+        ),
+    ],
+    ids=lambda given: type(given).__name__ if dataclasses.is_dataclass(given) else given,
+)
+def test_none_and_infinite_defaults_survive(system, method, says):
+    scenario = Scenario(system, method, 1.0)
+    text = write_scenario(scenario)
+    assert says in text
+    assert read_scenario(text) == scenario
 
 
 def test_a_start_may_stand_with_the_time_span():

@@ -45,6 +45,13 @@ class Resting:
         return build_run(system, self, request, history)
 
 
+class Silent:
+    """A method that returns nothing."""
+
+    def solve(self, system, request):
+        pass
+
+
 @pytest.fixture
 def chain():
     return st.Chain(mass=[1.0, 2.0], stiffness=3.0)
@@ -114,6 +121,11 @@ def test_a_method_of_ones_own_inherits_a_place(chain):
     assert st.solve(chain, Gentle(), (0.0, 1.0), save=2).method_name == "Gentle"
 
 
+def test_a_method_returns_a_run(chain):
+    with pytest.raises(ModelError, match=r"Silent\.solve: got None; needs a Run"):
+        st.solve(chain, Silent(), (0.0, 1.0))
+
+
 def test_times_that_are_saved(chain):
     def saved(save):
         return st.solve(chain, Resting(), (0.0, 2.0), save=save).time.tolist()
@@ -122,6 +134,8 @@ def test_times_that_are_saved(chain):
     assert saved(3) == [0.0, 1.0, 2.0]
     assert saved([0.5, 1.5]) == [0.0, 0.5, 1.5, 2.0]
     assert saved(np.array([0.0, 2.0])) == [0.0, 2.0]
+    below, above = np.nextafter(2.0, [0.0, 3.0])
+    assert saved([1.0, below]) == saved([1.0, above]) == [0.0, 1.0, 2.0]
 
 
 def test_a_large_system_saves_fewer_states_by_default():

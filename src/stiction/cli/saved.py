@@ -15,7 +15,6 @@ from stiction.io.contents import SUMMARY
 from stiction.io.staging import whereabouts
 from stiction.io.store import load
 from stiction.io.verify import DAMAGED, UNVERIFIED, VALID, Verdict, examined
-from stiction.studies.store import is_study
 from stiction.studies.study import verified as verified_study
 
 __all__ = ["existing_folder", "saved_summary", "show_run", "verify_all"]
@@ -78,11 +77,10 @@ def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
             put(line)
 
     for folder in folders:
-        if is_study(folder):
-            add("study", folder, *verified_study(folder))
-            continue
         for kind, path, verdict in examined(folder):
-            if isinstance(verdict, Verdict):
+            if verdict is None:
+                add(kind, path, *verified_study(path))
+            elif isinstance(verdict, Verdict):
                 add(kind, path, verdict.code, str(verdict), wrong=verdict.wrong)
             else:
                 add(kind, path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})

@@ -79,9 +79,12 @@ def drive(
     begin, compiling = clock.perf_counter(), spent()
     # inf and NaN lead to a status, without warnings of NumPy
     with np.errstate(all="ignore"):
-        run = solver.solve(system, request)
+        answer: object = solver.solve(system, request)
+    if not isinstance(answer, Run):
+        where, why = f"{type(solver).__name__}.solve", "a method returns the run that it made."
+        raise ModelError(where, repr(answer), "a Run", why, "end the method by return Run.of(...).")
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _with_final_status(run.completed(cost, request.save, output))
+    run = _with_final_status(answer.completed(cost, request.save, output))
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
@@ -253,6 +256,10 @@ def saved_times(
         _check_memory(int(save), size)
         return np.linspace(t_start, t_end, int(save))
     times = numbers("solve.save", save, unit="s", per="saved state", why=why, try_=try_)
+    # a time such as 3 * 0.1 means the end 0.3
+    rounding = 4.0 * np.finfo(float).eps * max(abs(t_start), abs(t_end))
+    for end in (t_start, t_end):
+        times = np.where(np.abs(times - end) <= rounding, end, times)
     if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
         got = f"{times.size} times from {times[0]} to {times[-1]}"
         needs = f"increasing times between {t_start} and {t_end} [s]"

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from stiction.catalogue import FOREIGN
 from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_WORK, Record, fits, number, numbers, shape_of, whole
 
@@ -459,6 +460,12 @@ class Declared(Record):
 
     Verified by: tests/unit/core/test_fields.py::test_every_rule_refuses
     """
+
+    def __init_subclass__(cls) -> None:
+        """Record that a module outside this package defines a class."""
+        super().__init_subclass__()
+        if not cls.__module__.startswith("stiction."):
+            FOREIGN.add(cls.__module__)
 
     def __post_init__(self) -> None:
         """Check and convert every declared field, or raise an error."""

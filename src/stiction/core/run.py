@@ -116,7 +116,9 @@ class Request:
         Verified by: tests/unit/chains/theta/test_methods.py::test_a_whole_number_of_steps_stays_one
         """
         span = self.t_end - self.t_start
-        if step > span * (1.0 + 1e-9):
+        # rounding of both ends, which are numbers such as 1e6 + 0.3
+        rounding = 4.0 * np.finfo(float).eps * max(abs(self.t_start), abs(self.t_end))
+        if step > span * (1.0 + 1e-9) + rounding:
             raise ModelError(
                 f"{name}.step",
                 f"{step:g} s for a span of {span:g} s",
@@ -125,7 +127,7 @@ class Request:
                 f"{span / 1000.0:g}, and then half of that to see how much the result changes.",
             )
         # steps are at most as long as requested
-        count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
+        count = max(1.0, float(np.ceil((span * (1.0 - 1e-12) - rounding) / step)))
         if count > most:
             raise ModelError(
                 f"{name}.step",
@@ -404,6 +406,7 @@ class Run:
 
         Raises
         ------
+        ModelError : if the run has values that no file can hold.
         StoreError : if the folder exists (unless `overwrite`) or cannot be written.
         """
         return self._output("save").save(self, Path(path), overwrite)

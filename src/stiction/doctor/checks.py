@@ -163,8 +163,14 @@ def machine() -> Iterator[Row]:
     if free := 1024 * int(_proc("meminfo", r"MemAvailable:\s*(\d+)") or 0):
         advice = "solids of 10^5 unknowns and studies need more"
         yield _fault_if(free < _LEAST_FREE, "free memory", f"{free / 1e9:.1f} GB", advice)
-    here = Path.cwd()
-    disk, advice = shutil.disk_usage(here).free, "runs of solids and studies need more"
+    try:
+        here = Path.cwd()
+        disk = shutil.disk_usage(here).free
+    except OSError as error:
+        why = error.strerror or error
+        yield "this folder", FAULT, f"cannot be read: {why}", "change to another folder"
+        return
+    advice = "runs of solids and studies need more"
     yield _fault_if(disk < _LEAST_FREE, "free disk", f"{disk / 1e9:.1f} GB, here", advice)
 
     def written() -> str:
@@ -196,9 +202,11 @@ def threads() -> Iterator[Row]:
     words = ", ".join(f"{name}={value}" for name, value in given.items())
     yield "limits", OK, words or "none set"
     for name, value in given.items():
-        if value and not (value.isdigit() and int(value) >= 1):
+        # OpenMP takes one number for each level of nested regions, as in 2,1
+        counts = value.split(",") if name.startswith("OMP") else [value]
+        if value and not all(count.isdigit() and int(count) >= 1 for count in counts):
             yield name, FAULT, repr(value), "give a whole number from 1"
-        elif value and int(value) > ours:
+        elif value and int(counts[0]) > ours:
             # more threads than cores make the solvers slower, not faster
             yield name, NOTE, f"{value} threads on {ours} cores", "give fewer"
 

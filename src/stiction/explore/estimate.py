@@ -184,13 +184,16 @@ def _is_number(value: object) -> bool:
 
 def _float(value: Any) -> float:
     """Return a number as a float; integers beyond the range of floats are clipped."""
-    return float(min(value, 10**30))
+    return float(max(min(value, 10**30), -(10**30)))
 
 
 def _span(table: Mapping[str, Any]) -> float:
     solve = _part(table, "solve")
-    end, start = solve.get("t_end"), solve.get("t_start", 0.0)
-    return _float(end) - (_float(start) if _is_number(start) else 0.0) if _is_number(end) else 0.0
+    times = [solve.get("t_start", 0.0), solve.get("t_end")]
+    if not all(isinstance(time, int | float) for time in times):
+        return 0.0
+    start, end = map(_float, times)
+    return end - start if end > start else 0.0
 
 
 def _saves(table: Mapping[str, Any]) -> float:

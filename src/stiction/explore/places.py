@@ -10,8 +10,7 @@ from pathlib import Path
 
 from stiction.core.files import atomic_write, writing
 from stiction.errors import StoreError
-from stiction.io.contents import SUMMARY
-from stiction.studies.store import MANIFEST
+from stiction.io.contents import STUDY, SUMMARY
 
 __all__ = ["Place", "WorkingFolder"]
 
@@ -153,7 +152,7 @@ class WorkingFolder:
 
     def kind_of(self, path: Path) -> str:
         """Return "run" or "study" if a folder is one, else ""."""
-        kinds = {SUMMARY: "run", MANIFEST: "study"}
+        kinds = {SUMMARY: "run", STUDY: "study"}
         return next((kind for file, kind in kinds.items() if (path / file).is_file()), "")
 
     def _places(self) -> Iterator[Place]:

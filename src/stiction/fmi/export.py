@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import tempfile
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     _check(made)
     builder = _builder()
     name = re.sub(r"\W", "_", path.stem)
-    name = name if name[:1].isalpha() else f"unit_{name}"
+    name = name if name[:1].isalpha() and not iskeyword(name) else f"unit_{name}"
     text = write_scenario(made)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     with tempfile.TemporaryDirectory() as folder:

@@ -6,11 +6,15 @@ result, and files of the user must not be removed.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import stat
 from pathlib import Path
 
+from stiction.catalogue import CATALOGUE, outside, room_of
 from stiction.errors import Status
 
 __all__ = [
@@ -19,6 +23,7 @@ __all__ = [
     "FIT",
     "MOST_OF_SUMMARY",
     "SNAPSHOTS",
+    "STUDY",
     "SUMMARY",
     "TABLE",
     "foreign_files",
@@ -37,6 +42,9 @@ TABLE = "comparison.md"
 
 FIT = "fit.json"
 """File that identifies a fit."""
+
+STUDY = "study.json"
+"""File that identifies a study."""
 
 SNAPSHOTS = "snapshots.vtkhdf"
 """File of a run for ParaView and other programs; loading a run does not read it."""
@@ -101,18 +109,25 @@ def foreign_files(folder: Path) -> list[str]:
             else:
                 inner = [""] * _holds_files(path)
             foreign += [f"{path.name}/{name}" for name in inner]
-        elif path.name not in ours and not (key_file == TABLE and path.suffix in (".png", ".csv")):
+        elif path.name not in ours and not (key_file == TABLE and _is_drawn(path)):
             foreign.append(path.name)
     return foreign
+
+
+def _is_drawn(path: Path) -> bool:
+    """Return whether a file of a reproduced figure holds its curves or a drawing.
+
+    Their names are that of the folder, or begin with it: 6.png, 6-small.png.
+    """
+    key = path.parent.name
+    return path.suffix in (".png", ".csv") and (path.stem == key or path.stem.startswith(f"{key}-"))
 
 
 def _foreign_figures(folder: Path, key_file: str) -> list[str]:
     """Return files in `figures` that `stiction run`, `plot` or `fit` did not draw."""
     known = _DRAWN_OF_FITS
     if key_file == SUMMARY:
-        from stiction.plot.figures import figure_names
-
-        known = figure_names()
+        known = _figure_names()
     return [
         path.name + "/" * path.is_dir()
         for path in sorted(folder.iterdir())
@@ -122,6 +137,22 @@ def _foreign_figures(folder: Path, key_file: str) -> list[str]:
             or _is_part(path.name)
         )
     ]
+
+
+def _figure_names() -> frozenset[str]:
+    """Return the names of all figures of all systems, those of other packages included."""
+    from stiction.plot.figures import Figures
+
+    for room in {room_of(name) for name in CATALOGUE["System"].names} - {""}:
+        inside = importlib.import_module(f"{room}.figures")
+        for module in pkgutil.walk_packages(inside.__path__, f"{inside.__name__}."):
+            if module.name.endswith(".figures"):
+                importlib.import_module(module.name)
+    for room in {room_of(name) for name in list(outside("System"))} - {""}:
+        # a module of another package may be absent, or raise anything while it is imported
+        with contextlib.suppress(Exception):
+            importlib.import_module(f"{room}.figures")
+    return frozenset(name for kind in Figures.__subclasses__() for name in kind.NAMES)
 
 
 def _holds_files(path: Path) -> bool:

@@ -76,7 +76,10 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
                 ledger[name] = stored[...]
             elif name not in NUMBERED:
                 unit, meaning = str(stored.attrs["units"]), str(stored.attrs["long_name"])
-                variables[name] = Variable(stored[...], tuple(stored.dimensions), unit, meaning)
+                values = stored[...]
+                if stored.attrs.get("dtype") == "bool":
+                    values = values.astype(np.bool_)
+                variables[name] = Variable(values, tuple(stored.dimensions), unit, meaning)
         details = json.loads(file.attrs["details"])
         # files of the first versions do not have these attributes
         details["time_unit"] = str(file.attrs.get("time_unit", "s"))
@@ -114,7 +117,8 @@ def _put(
 ) -> None:
     values = np.asarray(values)
     if values.dtype == np.bool_:
-        values = values.astype(np.int8)
+        # NetCDF has no bool; xarray reads this attribute too
+        values, more["dtype"] = values.astype(np.int8), "bool"
     for dim, size in zip(dims, values.shape, strict=True):
         if dim not in file.dimensions:
             file.dimensions[dim] = size

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import json
 import math
 import shlex
@@ -26,7 +27,7 @@ from stiction.core.events import EventLog
 from stiction.core.files import UNREADABLE, check_readable, regular
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
-from stiction.errors import Status, StictionError, StoreError, explain
+from stiction.errors import ModelError, Status, StictionError, StoreError, explain
 from stiction.io.contents import FIGURES, SNAPSHOTS, SUMMARY, holds_valid
 from stiction.io.digests import sealed
 from stiction.io.netcdf import read_netcdf, write_netcdf
@@ -45,7 +46,7 @@ _HEAD = ("time", "contact", "from", "to", "kind")
 
 
 class FiguresError(StoreError):
-    """The run is saved, but its figures could not be written."""
+    """The run is saved, but its figures could not be drawn or written."""
 
 
 class DrawingInterrupted(KeyboardInterrupt):
@@ -76,8 +77,9 @@ def save(
 
     Raises
     ------
+    ModelError : if the run has values that no file can hold; nothing is written.
     StoreError : if the folder exists or cannot be written.
-    FiguresError : if the figures could not be written; the run is saved.
+    FiguresError : if the figures could not be drawn or written; the run is saved.
     DrawingInterrupted : if Ctrl-C interrupted the drawing; the run is saved.
 
     Verified by: tests/unit/io/test_store.py::test_round_trip
@@ -89,7 +91,7 @@ def save(
     if not isinstance(path, Claim):
         with claimed(path, overwrite=overwrite) as claim:
             return save(run, claim, scenario=scenario, draw=draw)
-    summary = _summary(run)
+    summary = _checked(run)
     if not run.status.ok and holds_valid(path.path):
         with _beside(path) as claim:
             _write(run, claim, {**summary, "instead_of": path.path.name}, scenario, draw)
@@ -129,13 +131,15 @@ def _write(
     with staged(claim) as folder:
         names = [_EVENTS, _ARRAYS, _SCENARIO]
         _write_events(run.event_log, folder / _EVENTS)
-        write_netcdf(run, folder / _ARRAYS, _details(run))
+        try:
+            write_netcdf(run, folder / _ARRAYS, _details(run))
+        except (TypeError, ValueError) as error:
+            raise _unwritable("variables", error) from error
         (folder / _SCENARIO).write_text(scenario, encoding="utf-8")
         if has_snapshots(run):
             write_vtkhdf(run, folder / SNAPSHOTS)
             names.append(SNAPSHOTS)
-        # the digest is that of the content as `load` reads it from the text
-        text = _json(sealed(json.loads(_json(summary)), folder, names))
+        text = _json(sealed(summary, folder, names))
         (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:
@@ -144,7 +148,7 @@ def _write(
             # an error in drawing, or Ctrl-C, must not lose the run
             undrawn = error
             shutil.rmtree(folder / FIGURES, ignore_errors=True)
-    if isinstance(undrawn, OSError):
+    if isinstance(undrawn, Exception):
         raise _undrawn(claim.path, undrawn) from undrawn
     if isinstance(undrawn, KeyboardInterrupt):
         raise DrawingInterrupted(claim.path) from undrawn
@@ -152,12 +156,21 @@ def _write(
         raise undrawn
 
 
-def _undrawn(path: Path, error: OSError) -> FiguresError:
+def _undrawn(path: Path, error: Exception) -> FiguresError:
     cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-    got = f"no figures ({cause.strerror or cause})".partition("\n")[0]
-    why = "the figures could not be written; the run itself is saved and complete."
-    try_ = f"free space on the disk, then run stiction plot {shlex.quote(str(path))}."
-    return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    got = f"no figures ({text.splitlines()[0].rstrip('.')})"
+    needs = "figures that can be drawn, and a folder that can be written"
+    why = "the figures could not be drawn or written; the run itself is saved and complete."
+    try_ = f"remove the cause, such as a full disk, and run stiction plot {shlex.quote(str(path))}."
+    return FiguresError(explain(str(path), got, needs, why, try_))
+
+
+def _unwritable(what: str, error: Exception) -> ModelError:
+    got = f"values that no file can hold ({error})".replace("\n", " ")
+    needs = "numbers, arrays of numbers, and words, as the documentation of Run and Variable says"
+    why = "a saved run must be read back; nothing is written."
+    return ModelError(f"Run.{what}", got, needs, why, "change what the method puts into its run.")
 
 
 def load(path: str | Path, *, unverified: bool = False) -> Run:
@@ -265,8 +278,7 @@ def _run_of(
         determinism=_determinism(summary, details),
         audit=Audit(
             tuple(
-                # runs of earlier versions have no kinds there
-                Check(**{**check, "kind": Kind(check.get("kind", "at_most"))}, note=note)
+                _check(check, note)
                 for check, note in zip(summary["audit"], details["notes"], strict=True)
             )
         ),
@@ -279,7 +291,7 @@ def _run_of(
             )
             for name, q in summary["quantities"].items()
         },
-        stats=summary["stats"],
+        stats={k: math.nan if v is None else v for k, v in summary["stats"].items()},
         provenance=summary["provenance"],
         citations=tuple(details["citations"]),
         asked=asked,
@@ -308,6 +320,18 @@ def _objects(folder: Path) -> tuple[object | None, object | None, str]:
 
 
 # ---- summary.json
+
+
+def _checked(run: Run) -> dict[str, object]:
+    """Return the content of summary.json as `load` reads it; ModelError if it would be refused."""
+    from stiction.io.summary_schema import check_summary
+
+    try:
+        summary: dict[str, object] = json.loads(_json(_summary(run)))
+        check_summary(summary)
+    except (TypeError, ValueError) as error:
+        raise _unwritable("save", error) from error
+    return summary
 
 
 def _summary(run: Run) -> dict[str, object]:
@@ -379,6 +403,15 @@ def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Dete
     losses = tuple(Loss(**loss, units=unit) for loss, unit in pairs)
     margin, unseen = float(saved.get("margin", math.inf)), str(details.get("unseen", ""))
     return Determinism(losses, margin, unseen)
+
+
+def _check(saved: Mapping[str, Any], note: str) -> Check:
+    # runs of earlier versions have no kinds
+    check = Check(**{**saved, "kind": Kind(saved.get("kind", "at_most"))}, note=note)
+    if check.ok is False and check.value is None and check.limit is not None:
+        # the file has null for infinity and NaN, which fail every limit
+        return dataclasses.replace(check, value=math.nan)
+    return check
 
 
 def _margin(margin: float) -> dict[str, float]:

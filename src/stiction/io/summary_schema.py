@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 
 __all__ = ["check_summary"]
 
@@ -31,7 +32,7 @@ class _Check(msgspec.Struct):
 
 
 class _Quantity(msgspec.Struct):
-    value: float | str | list[float | str | None] | None
+    value: float | str | bool | list[Any] | None
     unit: str
 
 
@@ -40,12 +41,12 @@ class _Summary(msgspec.Struct):
     system: str
     method: str
     t_end: float
-    final: dict[str, list[float | None] | float | None]
+    final: dict[str, list[Any] | float | None]
     energy: dict[str, float | None]
     determinism: _Determinism
     audit: list[_Check]
     quantities: dict[str, _Quantity]
-    stats: dict[str, float]
+    stats: dict[str, float | None]
     provenance: dict[str, Any]
 
 
@@ -58,7 +59,9 @@ def check_summary(summary: object) -> None:
         content = msgspec.convert(summary, _Summary)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
+    for values in content.final.values():
+        np.array(values, dtype=np.float64)
     for name, quantity in content.quantities.items():
         parts = quantity.value if isinstance(quantity.value, list) else [quantity.value]
-        if quantity.unit and any(isinstance(part, str) for part in parts):
+        if quantity.unit not in ("", "1") and any(isinstance(part, str) for part in parts):
             raise ValueError(f"{name} is a word and has the unit {quantity.unit!r}")

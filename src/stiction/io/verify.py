@@ -18,7 +18,7 @@ from typing import Any
 
 from stiction.core.files import UNREADABLE, regular
 from stiction.errors import StoreError, nearest
-from stiction.io.contents import DATA, FIT, MOST_OF_SUMMARY, SNAPSHOTS, SUMMARY
+from stiction.io.contents import DATA, FIT, MOST_OF_SUMMARY, SNAPSHOTS, STUDY, SUMMARY
 from stiction.io.digests import DIGEST, FILES, digest_of, file_digest
 from stiction.io.staging import whereabouts
 
@@ -69,8 +69,8 @@ class Verdict:
 
     def __str__(self) -> str:
         """Return the lines of `stiction verify`: one, or one for each wrong file."""
-        count = len(self.summary[FILES]) + 1 if self.summary and self.sealed else 0
         if self.code == VALID:
+            count = len(self.summary[FILES]) + 1 if self.summary else 0
             return f"valid        {_shown(self.folder)}  {count} files, {_bytes(self.size)}"
         if self.code == UNVERIFIED:
             return f"UNVERIFIED   {_shown(self.folder)}: {_NO_DIGESTS}"
@@ -109,14 +109,14 @@ def examine(folder: Path, key_file: str = SUMMARY) -> Verdict:
             raise ValueError("no table")
         # if one of the two keys is present, the file had both: a missing one is damage
         has_digests = DIGEST in summary or FILES in summary
-        if has_digests and summary.get(DIGEST) != digest_of(summary):
+        listed = isinstance(summary.get(FILES), dict)
+        if has_digests and not (listed and summary.get(DIGEST) == digest_of(summary)):
             wrong[key_file] = _CHANGED
     except UNREADABLE as error:
         return Verdict(folder, None, {key_file: f"cannot be read ({_short(error)})"}, True)
     if not has_digests:
         return Verdict(folder, summary, {}, False, size)
-    digests = summary.get(FILES)
-    digests = digests if isinstance(digests, dict) else {}
+    digests = summary[FILES] if listed else {}
     for name in dict.fromkeys([*digests, *DATA[key_file]]):
         path = folder / name
         if name not in digests:
@@ -169,21 +169,26 @@ def refusal(verdict: Verdict) -> StoreError:
     return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 
-def examined(path: str | Path) -> Iterator[tuple[str, Path, Verdict | StoreError]]:
-    """Yield kind ("run" or "fit"), folder and verdict of every run and fit in or below a folder.
+def examined(path: str | Path) -> Iterator[tuple[str, Path, Verdict | StoreError | None]]:
+    """Yield kind, folder and verdict of every run, fit and study in or below a folder.
 
+    The kind is "run", "fit" or "study". The verdict of a study is None: its package verifies it.
     If the folder has no result, an error takes the place of the verdict.
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """
     path = whereabouts(Path(path))
-    kinds = {SUMMARY: "run", FIT: "fit"}
+    kinds = {STUDY: "study", SUMMARY: "run", FIT: "fit"}
     results = [(path, key_file) for key_file in kinds if regular(path / key_file)]
     for root, folders, names in () if results else os.walk(path):
         # hidden folders are temporary
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        study = STUDY in names
+        folders[:] = [name for name in folders if not (study or name.startswith("."))]
         results += [(Path(root), key_file) for key_file in kinds if key_file in names]
     for folder, key_file in sorted(results) or [(path, SUMMARY)]:
+        if key_file == STUDY:
+            yield "study", folder, None
+            continue
         try:
             yield kinds[key_file], folder, examine(folder, key_file)
         except StoreError as error:

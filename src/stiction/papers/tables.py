@@ -48,7 +48,9 @@ def markdown(key: str, item: Item, rows: Sequence[Row]) -> str:
     """Return the comparison as a page in Markdown."""
     head, *body_lines = table(rows)
     lines = [head, ("---",) * len(head), *body_lines]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    # a bar such as that of |x| would end its cell
+    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    body = "\n".join(f"| {' | '.join(line)} |" for line in cells)
     scenarios = ", ".join(item.scenarios) or "none"
     return f"# {key}\n\n{item.title}\n\nScenarios: {scenarios}\n\n{body}\n"
 

@@ -11,13 +11,12 @@ import abc
 import functools
 import importlib
 import importlib.util
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
-from stiction.catalogue import CATALOGUE, room_of
+from stiction.catalogue import room_of
 from stiction.core.run import Run
 from stiction.errors import ModelError, StoreError, explain, nearest
 from stiction.plot.files import check_looks, written
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from stiction.plot.player.movie import Movie
     from stiction.plot.player.page import Page
 
-__all__ = ["Animated", "Figures", "figure_names", "figures_of", "unknown_figure", "write_figures"]
+__all__ = ["Animated", "Figures", "figures_of", "unknown_figure", "write_figures"]
 
 
 class Animated(abc.ABC):
@@ -136,17 +135,6 @@ def figures_of(run: Run) -> Figures:
         why = "every system draws its own, in the folder `figures` beside its model."
         raise ModelError("plot", got, needs, why, "draw the arrays in `run.data` yourself.")
     return cast(Figures, importlib.import_module(f"{room}.figures").figures_of(run))
-
-
-def figure_names() -> frozenset[str]:
-    """Return the names of all figures of all systems."""
-    rooms = {room_of(name) for name in CATALOGUE["System"].names}
-    for room in sorted(rooms - {""}):
-        inside = importlib.import_module(f"{room}.figures")
-        for module in pkgutil.walk_packages(inside.__path__, f"{inside.__name__}."):
-            if module.name.endswith(".figures"):
-                importlib.import_module(module.name)
-    return frozenset(name for kind in Figures.__subclasses__() for name in kind.NAMES)
 
 
 def write_figures(

@@ -8,6 +8,7 @@ map for many lines rises evenly, so that they differ in grey print.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,8 @@ _YEAR = 365.25 * 86400.0
 # unit of times that exceed the first number [s]: its length [s] and its name
 _LONG = ((10.0 * _YEAR, _YEAR, "years"), (1e6, 86400.0, "days"))
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+# units that begin with a power, a reciprocal or kg
+_NO_PREFIX = re.compile(r"[^\W\d]+[\^²³⁴]|1\b|kg\b")
 _TICK_ROOM = (0.35, 0.24)  # least distance of ticks, horizontally and vertically [in]
 _PLAIN = (0.1, 1e4)  # an axis whose largest value lies between these has no prefix
 
@@ -159,6 +162,8 @@ def dress(ax: Axes) -> Axes:
 def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
 
+    A power of ten stands for the prefix before units such as m^2, 1/m and kg, of which a prefix
+    would have another meaning.
     Times of more than ten years are labelled in years of 365.25 days, those of more than a million
     seconds in days. The data stay in SI units: only tick labels are scaled. Call it after the
     limits are set or all curves are drawn.
@@ -176,6 +181,8 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     if unit and np.isfinite(largest) and largest > 0.0 and not plain:
         fitting = [entry for entry in _PREFIXES if entry[0] <= largest * 1.0001]
         factor, prefix = fitting[0] if fitting else _PREFIXES[-1]
+        if prefix and _NO_PREFIX.match(unit):
+            prefix = f"$10^{{{round(np.log10(factor))}}}$ "
     axis.set_label_text(f"{word} ({prefix}{unit})" if unit else word)
     box = axis.axes.get_position()
     width, height = _root(axis.axes).get_size_inches()

@@ -465,8 +465,6 @@ class CosseratRod(Declared):
     end_correction: Annotated[float | None, _CORRECTION] = None
 
     def __post_init__(self) -> None:
-        if self.natural_curvature is not None and shape_of(self.natural_curvature) == (0,):
-            object.__setattr__(self, "natural_curvature", None)
         super().__post_init__()
         self.nodes()
 

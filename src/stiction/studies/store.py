@@ -44,15 +44,15 @@ from stiction.core.files import (
     writing,
 )
 from stiction.errors import StoreError
+from stiction.io.contents import STUDY
 from stiction.io.digests import file_digest, read_sealed, sealed
 from stiction.io.locks import Busy, Lock, acquire, in_use, locked_for
 from stiction.studies.results import ABSENT
 
-__all__ = ["MANIFEST", "Batch", "Manifest", "Note", "Store", "Stored", "is_study"]
+__all__ = ["Batch", "Manifest", "Note", "Store", "Stored", "is_study"]
 
 Array = npt.NDArray[Any]
 
-MANIFEST = "study.json"
 MEMBERS, DONE, BATCHES = "members.zarr", "done", "batches"
 _RECORDS = "[0-9]*.json"
 
@@ -159,7 +159,7 @@ class Manifest:
 
 def is_study(folder: str | Path) -> bool:
     """Return whether a folder holds a study."""
-    return (Path(folder) / MANIFEST).is_file()
+    return (Path(folder) / STUDY).is_file()
 
 
 class Store:
@@ -184,12 +184,12 @@ class Store:
 
         Verified by: tests/unit/studies/test_store.py::test_damage_is_found
         """
-        path = self.folder / MANIFEST
+        path = self.folder / STUDY
         try:
             content = read_sealed(path)
             return msgspec.convert(_renamed(content), Manifest)
         except FileNotFoundError as error:
-            needs = f"the folder of a study (with {MANIFEST})"
+            needs = f"the folder of a study (with {STUDY})"
             why, try_ = "the folder has no manifest.", "`stiction sweep FILE.toml` writes a study."
             raise StoreError(str(self.folder), "no study", needs, why, try_) from error
         except UNREADABLE as error:
@@ -243,7 +243,7 @@ class Store:
     def _write_manifest(self, manifest: Manifest) -> None:
         content = msgspec.to_builtins(manifest)
         content = sealed({"format": 1, **content})
-        _put_json(self.folder / MANIFEST, content, sync=True)
+        _put_json(self.folder / STUDY, content, sync=True)
 
     def _write_shapes(self, manifest: Manifest) -> None:
         """Write the zarr metadata: a file for each variable, and the consolidated metadata."""

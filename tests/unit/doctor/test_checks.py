@@ -60,6 +60,13 @@ def test_limits_on_threads(monkeypatch, value, row):
     assert found.get("MKL_NUM_THREADS") == row
 
 
+def test_limits_on_nested_threads(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(4)), raising=False)
+    for value, state in (("2,1", None), ("8,1", NOTE), ("2,0", FAULT), ("2,", FAULT)):
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert rows(checks.threads).get("OMP_NUM_THREADS", (None,))[0] == state
+
+
 def proc(memory, processor="Model of 1970"):
     texts = {"cpuinfo": f"model name\t: {processor}\n", "meminfo": f"MemAvailable:  {memory} kB\n"}
     return lambda file, pattern: (
@@ -284,6 +291,15 @@ def test_a_release_that_is_too_new_is_named(monkeypatch):
     advice = "repeat a run with known results, and report differences"
     assert checks._package("other", ">=1.0") == ("other", NOTE, reported, advice)
     assert checks._version_status("Other", "other", "1.5") == ("Other", NOTE, reported, advice)
+
+
+def test_a_folder_that_is_gone_is_a_fault(monkeypatch):
+    def gone():
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(checks.Path, "cwd", gone)
+    words = "cannot be read: No such file or directory"
+    assert rows(checks.machine)["this folder"][:2] == (FAULT, words)
 
 
 @pytest.mark.parametrize(

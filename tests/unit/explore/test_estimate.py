@@ -83,6 +83,12 @@ def test_oversized_runs_are_refused(name, change, message):
         found.check()
 
 
+def test_the_time_span_has_two_ends():
+    wave = table()
+    wave["solve"]["t_start"] = -wave["solve"]["t_end"]
+    assert took(wave, table()) == pytest.approx(2.0)
+
+
 def test_what_was_never_timed_is_reported_and_bounded():
     own = copy.deepcopy(table("detachment-wave"))
     own["method"]["type"] = "Another"

@@ -192,7 +192,14 @@ def test_units_of_parameters():
 
 
 @pytest.mark.parametrize(
-    ("stem", "name"), [("chain", "chain"), ("a-b c", "a_b_c"), ("3masses", "unit_3masses")]
+    ("stem", "name"),
+    [
+        ("chain", "chain"),
+        ("a-b c", "a_b_c"),
+        ("3masses", "unit_3masses"),
+        ("class", "unit_class"),
+        ("None", "unit_None"),
+    ],
 )
 def test_the_class_of_a_unit_is_a_name(monkeypatch, tmp_path, stem, name):
     seen = {}

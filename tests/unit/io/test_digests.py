@@ -99,6 +99,14 @@ def test_one_lost_key_is_no_old_run(folder, key):
         load(folder)
 
 
+def test_a_summary_that_lists_no_files_is_damaged(folder):
+    rewrite(folder, lambda summary: summary.pop("files"))
+    rewrite(folder, lambda summary: summary.update(digest=digest_of(summary)))
+    for name in FILES:
+        (folder / name).unlink()
+    assert str(examine(folder)).endswith("summary.json: was changed after it was saved")
+
+
 def test_old_runs_load_and_say_so(folder, run, without_digests):
     without_digests(folder)
     assert examine(folder).code == UNVERIFIED

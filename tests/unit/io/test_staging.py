@@ -301,11 +301,13 @@ def test_what_we_wrote_is_replaced(tmp_path):
 def test_a_table_is_replaced_with_its_runs_alone(tmp_path):
     folder = tmp_path / "5"
     write(folder / "wave")
-    for name in (TABLE, "comparison.csv", "5.png", "5.csv"):
+    for name in (TABLE, "comparison.csv", "5.png", "5-small.png", "5.csv"):
         (folder / name).write_text("")
     assert check_target(folder, overwrite=True) == folder
     (folder / "wave" / "notes.txt").write_text("")
-    with pytest.raises(StoreError, match=r"wave/notes\.txt"):
+    for name in ("measured.csv", "rig.png"):
+        (folder / name).write_text("")
+    with pytest.raises(StoreError, match=r"measured\.csv, rig\.png, wave/notes\.txt"):
         check_target(folder, overwrite=True)
 
 

@@ -16,9 +16,10 @@ import xarray as xr
 
 import stiction as st
 from stiction.chains import UserLoad
-from stiction.core.run import Variable
-from stiction.errors import ScenarioError, Status, StoreError
-from stiction.io.store import load, save
+from stiction.core.audit import Audit, Check
+from stiction.core.run import Quantity, Variable
+from stiction.errors import ModelError, ScenarioError, Status, StoreError
+from stiction.io.store import FiguresError, load, save
 
 KEYS = [
     "status",
@@ -145,6 +146,56 @@ def test_no_number_becomes_null(make_run, tmp_path):
     assert math.isnan(load(tmp_path / "run").final["x"][1])
 
 
+def test_values_of_other_packages_come_back(make_run, tmp_path):
+    loose = Check("contact_speed", False, np.inf, 1.0)
+    variables = {"on": Variable(np.array([True, False]), ("part",), "1", "whether it is on")}
+    quantities = {
+        "word": Quantity("stick", "1"),
+        "flag": Quantity(True, "1"),
+        "pairs": Quantity([[0.0, 1.0], [2.0, 3.0]], "m"),
+    }
+    run = make_run(
+        final={"q": np.eye(2)},
+        stats={"steps": 3, "rate": np.inf},
+        quantities=quantities,
+        variables=variables,
+        audit=Audit([loose]),
+    )
+    save(run, tmp_path / "run")
+    again = load(tmp_path / "run")
+    assert again.final["q"].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert again.stats["steps"] == 3
+    assert math.isnan(again.stats["rate"])
+    assert {k: q.value for k, q in again.quantities.items()} == {
+        k: q.value for k, q in quantities.items()
+    }
+    assert again.data["on"].values.tolist() == [True, False]
+    assert again.data["on"].dtype == bool
+    assert "beyond 100 times its limit" in again.audit.untrusted
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"final": {"q": "here"}},
+        {"final": {"q": [[1.0], [1.0, 2.0]]}},
+        {"stats": {"steps": 1j}},
+        {"quantities": {"word": Quantity("stick", "m")}},
+        {"variables": {"x": Variable(np.array(["a"]), ("part",), "1", "text")}},
+        {
+            "variables": {
+                "x": Variable(np.zeros(2), ("part",), "1", "two"),
+                "y": Variable(np.zeros(3), ("part",), "1", "three"),
+            }
+        },
+    ],
+)
+def test_what_no_file_can_hold_is_refused(make_run, tmp_path, changes):
+    with pytest.raises(ModelError, match="values that no file can hold"):
+        save(make_run(**changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_events_open_in_pandas(run, tmp_path):
     save(run, tmp_path / "run")
     path = tmp_path / "run" / "events.csv"
@@ -262,14 +313,17 @@ class Stumble(RuntimeError):
     pass
 
 
-@pytest.mark.parametrize("failure", [Stumble, KeyboardInterrupt])
-def test_a_failed_drawing_costs_no_numbers(run, tmp_path, failure):
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [(Stumble, FiguresError), (MemoryError, FiguresError), (KeyboardInterrupt, KeyboardInterrupt)],
+)
+def test_a_failed_drawing_costs_no_numbers(run, tmp_path, failure, raised):
     def draw(folder):
         folder.mkdir()
         (folder / "half.png").write_bytes(b"")
         raise failure
 
-    with pytest.raises(failure):
+    with pytest.raises(raised):
         save(run, tmp_path / "run", draw=draw)
     assert_same_run(run, load(tmp_path / "run"))
     assert not (tmp_path / "run" / "figures").exists()

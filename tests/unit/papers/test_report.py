@@ -10,10 +10,17 @@ from browser import Browser, chromium
 from stiction.errors import ModelError
 from stiction.papers.items import Item, Row
 from stiction.papers.making import key_of
+from stiction.papers.tables import markdown
 from stiction.papers.verdicts import VERDICTS, Made, Verdicts, read_verdicts, report
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='alert(2)'>\"&"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+
+def test_a_bar_ends_no_cell():
+    item = Item("title", [], lambda runs: [])
+    *_, line = markdown("figure-1", item, [Row("largest |x|", 1.0, 1.0)]).splitlines()
+    assert line.startswith(r"| largest \|x\| | 1")
 
 
 def page_of(tmp_path, name="a", verdict=VERDICTS[0]):

@@ -33,6 +33,11 @@ def tick_texts(axis):
         (3e5, "N", "displacement (kN)", 1e3),
         (4e-6, "J", "displacement (µJ)", 1e-6),
         (5e4, "s", "displacement (s)", 1.0),
+        (0.01, "m^2/s", "displacement ($10^{-3}$ m^2/s)", 1e-3),
+        (1e-6, "m²", "displacement ($10^{-6}$ m²)", 1e-6),
+        (1e5, "1/m", "displacement ($10^{3}$ 1/m)", 1e3),
+        (0.02, "kg", "displacement ($10^{-3}$ kg)", 1e-3),
+        (0.02, "N/m^2", "displacement (mN/m^2)", 1e-3),
     ],
 )
 def test_prefixes_scale_labels_not_data(largest, unit, label, factor):

@@ -8,6 +8,7 @@ from solid_cases import ELEMENTS, MATERIALS, distorted, principal_stresses
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.io.scenario import scenario_text
 from stiction.solids.conditions import Driven, Fixed, Nearest, ramp
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
@@ -40,6 +41,12 @@ def uniaxial(law, stretch, plane_stress):
         return principal_stresses(law, (stretch, c, c if plane_stress else 1.0))
 
     return stresses(brentq(lambda c: stresses(c)[1], 0.3, 2.0, xtol=1e-15))[0]
+
+
+def test_the_scenario_of_a_run_asks_for_the_same_times():
+    solid, method = block(MATERIALS["NeoHookean"], 1.01), st.solids.Quasistatic(steps=3)
+    assert "\nsave =" not in scenario_text(st.solve(solid, method))
+    assert "\nsave = 2\n" in scenario_text(st.solve(solid, method, save=2))
 
 
 @pytest.mark.parametrize("name", ["NeoHookean", "NearlyIncompressible", "MooneyRivlin", "Yeoh"])

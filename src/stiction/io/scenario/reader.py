@@ -40,7 +40,7 @@ def read_scenario(source: str | Path, changes: Iterable[str] = (), /, **fields: 
     changes : settings that are applied to the tables first, such as "system.law.mu=0.3"
     fields : values that replace fields of the system or keys of [solve], by their names:
         ``read_scenario("slip-wave", mass=[1, 2, 4], t_end=20.0)``. A part such as `load` or
-        `law` may be given as an object, or as a dictionary of its fields
+        `law`, or `method`, may be given as an object, or as a dictionary of its fields
 
     Raises
     ------
@@ -56,7 +56,7 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
     """Return the scenario that a table of plain values describes; see `read_scenario`."""
     for setting in changes:
         change(table, setting)
-    objects = _replaced(table, fields)
+    _replace(table, fields)
     _refuse_unknown(table, _TOP, "scenario", "scenario")
     for key in ("system", "solve"):
         if key not in table:
@@ -69,47 +69,63 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
             )
     # these modules import NumPy, which the checks above do not need
     from stiction.core.driver import started
-    from stiction.core.method import default_method
+    from stiction.core.method import default_method, method_for
 
     span = _solve(table["solve"])
     words = {key: _convert(table[key], str, key).strip() for key in _WORDS if key in table}
     start = _start(table["solve"])
-    system = build("System", table["system"], "system")
-    if objects:
-        system = dataclasses.replace(system, **objects)
-    system = started(system, **start)
-    if "method" in table:
-        method = _method(system, table["method"])
-    else:
+    system = started(build("System", table["system"], "system"), **start)
+    if "method" not in table:
         method = default_method(system)
+    elif _is_object(table["method"]):
+        method = method_for(system, table["method"])
+    else:
+        method = _method(system, table["method"])
     return Scenario(system, method, **span, **words)
 
 
-def _replaced(table: Table, fields: Mapping[str, object]) -> dict[str, object]:
-    """Put plain values of `fields` into the table; return those that are objects.
+def _replace(table: Table, fields: Mapping[str, object]) -> None:
+    """Put values of Python into the table.
 
     Raises
     ------
     ScenarioError : if a name is neither a field of the system nor a key of [solve].
     """
-    system = table.get("system")
-    if not fields or not isinstance(system, dict):
-        return {}
+    system, solve = table.get("system"), table.setdefault("solve", {}) if fields else None
+    if not isinstance(system, dict) or not isinstance(solve, dict):
+        return
     cls = find("System", system.get("type"), "system")
     names = [f.name for f in dataclasses.fields(cls) if f.init]
     _refuse_unknown(fields, [*names, *_SOLVE, "method"], "read_scenario", cls.__name__)
-    objects: dict[str, object] = {}
-    for name, value in fields.items():
-        if name == "method" or (name not in names and name in _SOLVE):
-            owner = table if name == "method" else table.setdefault("solve", {})
-            owner[name] = value
-        elif dataclasses.is_dataclass(value):
-            objects[name] = value
-        elif isinstance(value, Mapping) and isinstance(system.get(name), dict):
-            system[name] = {**system[name], **value}
+    for name, given in fields.items():
+        value = _as_in_a_file(given)
+        if name == "method":
+            table[name] = value
+        elif name not in names:
+            solve[name] = value
         else:
-            system[name] = value.tolist() if hasattr(value, "tolist") else value
-    return objects
+            before = system.get(name)
+            if isinstance(value, dict) and isinstance(before, dict):
+                same = value.get("type", before.get("type")) == before.get("type")
+                value = {**before, **value} if same else value
+            system[name] = value
+            # [solve] would override an initial state in [system]
+            solve.pop(name, None)
+
+
+def _as_in_a_file(value: Any) -> Any:
+    """Return a value with its arrays and tuples as lists; objects are unchanged."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _as_in_a_file(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_in_a_file(part) for part in value]
+    return value
+
+
+def _is_object(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def build(kind: str, table: object, where: str) -> Any:
@@ -217,9 +233,20 @@ def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
             "this field has no default.",
             f"add {missing[0]} = ... to [{where}].",
         )
-    hints = typing.get_type_hints(cls)
-    values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
+    hints = _hints(cls)
+    values = {
+        key: None
+        if value == [] and _may_be_none(fields[key], hints[key])
+        else _convert(value, hints[key], f"{where}.{key}")
+        for key, value in given.items()
+    }
     return _construct(cls, values, where)
+
+
+def _may_be_none(field: dataclasses.Field[Any], hint: object) -> bool:
+    """Return whether a field admits None and has another default; files have [] for that None."""
+    other = field.default is not dataclasses.MISSING and field.default is not None
+    return other and type(None) in _members(hint)
 
 
 def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> Any:
@@ -380,6 +407,9 @@ def _members(hint: object) -> Iterator[object]:
 def _convert(value: object, hint: object, where: str) -> Any:
     """Return `value` in the type of the field; ScenarioError if it has another type."""
     slot = _slot(hint)
+    if _is_object(value) and (slot.single is not None or slot.kind is not None):
+        # its owner checks whether it is of the right kind
+        return value
     if slot.single is not None:
         return _single(slot.single, value, slot, where)
     if slot.kind is not None:
@@ -387,7 +417,10 @@ def _convert(value: object, hint: object, where: str) -> Any:
             return build(slot.kind, value, where)
         if isinstance(value, Sequence) and not isinstance(value, str) and value:
             parts = enumerate(value, start=1)
-            return [build(slot.kind, part, f"{where} (part {i})") for i, part in parts]
+            return [
+                part if _is_object(part) else build(slot.kind, part, f"{where} (part {i})")
+                for i, part in parts
+            ]
         raise _wrong_type(value, slot, where)
     if typing.get_origin(hint) is Mapping and isinstance(value, dict):
         inner = typing.get_args(hint)[1]

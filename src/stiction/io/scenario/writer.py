@@ -6,6 +6,7 @@ Every field is written, and numbers have full precision, so that the text reprod
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -50,7 +51,11 @@ def scenario_text(run: Run) -> str:
     times = run.time if run.asked is None else run.asked
     t_start, t_end = float(times[0]), float(times[-1])
     even = np.array_equal(times, np.linspace(t_start, t_end, times.size))
-    solve = {"t_end": t_end, "t_start": t_start, "save": times.size if even else times}
+    solve: dict[str, Any] = {"t_end": t_end, "t_start": t_start}
+    # all steps of a system that saves them by default were asked for by two times
+    by_default = times.size == 2 != run.time.size and getattr(run.system, "keeps_steps", False)
+    if not by_default:
+        solve["save"] = times.size if even else times
     return _write({}, {"system": run.system, "method": run.method, "solve": solve})
 
 
@@ -104,8 +109,14 @@ def _plain(value: object, where: str, unwritable: list[str], declared: str = "")
 
 
 def _given(owner: object, field: dataclasses.Field[Any]) -> object:
-    """Return the value of a field; an empty tuple if the value is None and the default is not."""
+    """Return the value of a field; None if the file leaves it out.
+
+    A None that is not the default is an empty tuple. An infinite default is left out, because a
+    file holds finite numbers only.
+    """
     value = getattr(owner, field.name)
+    if isinstance(value, float) and math.isinf(value) and value == field.default:
+        return None
     plain = field.default is dataclasses.MISSING or field.default is None
     return () if value is None and not plain else value
 

@@ -141,14 +141,15 @@ def held(time: Floats, knots: Floats, values: npt.NDArray[Any]) -> npt.NDArray[A
 def marks_of(run: Run, time: Floats) -> list[Mark]:
     """Return the events within the times of the frames, at most 2000, and losses of determinism."""
     log = run.event_log
-    rows = few(len(log), _MOST_MARKS)
+    (inside,) = np.nonzero((time[0] <= log.time) & (log.time <= time[-1]))
+    rows = inside[few(inside.size, _MOST_MARKS)]
     marks = [Mark(float(log.time[k]), _words(log, int(k))) for k in rows]
     marks += [
         Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
         for loss in run.determinism.losses
+        if time[0] <= loss.time <= time[-1]
     ]
-    inside = [mark for mark in marks if time[0] <= mark.time <= time[-1]]
-    return sorted(inside, key=lambda mark: mark.time)
+    return sorted(marks, key=lambda mark: mark.time)
 
 
 def run_movie(run: Run, time: Floats, views: Sequence[View], notes: str, **more: Any) -> Movie:

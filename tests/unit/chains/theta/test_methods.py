@@ -82,8 +82,12 @@ def test_last_step_ends_at_the_end():
     assert run.time.tolist() == [0.5, 1.5]
 
 
-def test_a_whole_number_of_steps_stays_one():
-    assert st.solve(CHAIN, st.ThetaStepper(0.1), (0.0, 0.3), save=2).stats["steps"] == 3
+@pytest.mark.parametrize(
+    ("start", "count"), [(0.0, 3), (1e6, 3), (-1e6, 3), (1e7, 1)], ids=lambda given: f"{given:g}"
+)
+def test_a_whole_number_of_steps_stays_one(start, count):
+    span = (start, start + 0.1 * count)
+    assert st.solve(CHAIN, st.ThetaStepper(0.1), span, save=2).stats["steps"] == count
 
 
 def test_states_between_steps_lie_on_a_line():

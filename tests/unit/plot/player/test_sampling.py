@@ -1,10 +1,14 @@
 """Frames between saved states."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from stiction.plot.player.sampling import between, frame_times, held, hermite, slopes
+from stiction.core.determinism import Loss
+from stiction.core.events import EventLog
+from stiction.plot.player.sampling import between, frame_times, held, hermite, marks_of, slopes
 
 
 def test_cubics_are_of_fourth_order():
@@ -31,6 +35,21 @@ def test_slopes_cross_no_event():
     rates = slopes(knots, bent, np.array([1.0]))
     assert rates[:10] == pytest.approx(-np.ones(10))
     assert rates[10:] == pytest.approx(np.ones(11))
+
+
+def test_events_outside_the_frames_take_no_room():
+    count = 20_000
+    log = EventLog(
+        np.linspace(0.0, 1.0, count),
+        np.ones(count, dtype=np.int64),
+        *[("",) * count] * 2,
+        ("slip",) * count,
+    )
+    losses = [Loss(t, "grazing") for t in (0.1, 0.5)]
+    run = SimpleNamespace(event_log=log, determinism=SimpleNamespace(losses=losses))
+    marks = marks_of(run, np.array([0.5, 0.51]))
+    assert len(marks) == np.count_nonzero((log.time >= 0.5) & (log.time <= 0.51)) + 1 > 100
+    assert len(marks_of(run, np.array([0.0, 1.0]))) == 2002
 
 
 def test_constant_and_linear():
