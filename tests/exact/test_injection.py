@@ -16,7 +16,7 @@ WELL = Injection(rate=1.25e-6, place=20e3, diffusivity=0.1, storage=1e-9, until=
 def means(well, n, width, t):
     """Return the mean pressure of every cell and its rate."""
     pressure, rate = np.zeros(n), np.zeros(n)
-    pressures(t, well.fluid(width), pressure, rate)
+    pressures(t, False, well.fluid(width), pressure, rate)
     return pressure, rate
 
 

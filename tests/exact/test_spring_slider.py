@@ -64,6 +64,19 @@ def test_growth_vanishes_at_the_boundary():
         assert np.abs(roots.real).max() <= 1e-10 * np.abs(roots).max()
 
 
+def test_the_boundary_is_that_of_the_regularised_law():
+    law = AgeingLaw(a=0.01, b=0.015, length=1e-5, mu0=0.01)
+    v, theta, h = 1e-6, 10.0, 1e-5
+
+    def mu(x, q):
+        return float(law.coefficient(v * np.exp(x), theta * np.exp(q)))
+
+    drop = (mu(0.0, h) - mu(0.0, -h) - mu(h, 0.0) + mu(-h, 0.0)) / (2.0 * h)
+    # reason: the error of the differences
+    assert SpringSlider(law).critical_stiffness == pytest.approx(drop * 5e6 / 1e-5, rel=1e-9)
+    assert drop < 0.9 * (0.015 - 0.01)
+
+
 @pytest.mark.parametrize("law", [AgeingLaw, SlipLaw])
 @pytest.mark.parametrize("eta", [0.0, 2e10])
 def test_small_runs_find_the_boundary(law, eta):

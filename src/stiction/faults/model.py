@@ -145,7 +145,7 @@ class Cells(FaultSystem):
         if len(fluid):
             rate = np.zeros(self.n)
             for mean, t in zip(pressure, at.ravel().tolist(), strict=True):
-                pressures(t, fluid, mean, rate)
+                pressures(t, False, fluid, mean, rate)
         return pressure.reshape(*at.shape, self.n)
 
     def start(self) -> tuple[Floats, Floats]:
@@ -219,14 +219,18 @@ class SpringSlider(Cells):
     def critical_stiffness(self) -> float:
         """Stiffness below which steady sliding is unstable [Pa/m].
 
-        k_c = ((b - a) sigma - eta V) / L at V = `plate_speed`, for both laws. It is negative if
-        steady sliding is always stable.
+        k_c = ((b - a) r sigma - eta V) / L at V = `plate_speed`, for both laws. It is negative if
+        steady sliding is always stable. r = u / sqrt(1 + u^2), with mu = a arsinh(u), is 1 but for
+        small mu / a; without regularisation it is 1.
 
         Source: Ruina 1983; Rice and Ruina 1983; the term of eta by linearisation.
         Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
         """
-        p = self.law.spread(1)
+        law, v = self.law, self.plate_speed
+        p = law.spread(1)
         drop = (p["b"] - p["a"])[0] * self.normal_stress
+        if law.regularised:
+            drop *= np.tanh(law.coefficient(v, law.steady_state(v)).item() / p["a"][0])
         return float((drop - self.impedance * self.plate_speed) / p["length"][0])
 
 

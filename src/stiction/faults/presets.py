@@ -75,8 +75,8 @@ class StrikeSlipFault(FaultSystem):
         depths = [self.seismic_depth, self.seismic_depth + self.transition]
         a = np.interp(depth, depths, [self.a_shallow, self.a_deep])
         # mu of steady sliding, theta = L / V, of the deepest cells
-        exponent = (_MU0 + self.b * math.log(_SPEED0 / plates)) / self.a_deep
-        mu = self.a_deep * math.asinh(0.5 * plates / _SPEED0 * math.exp(exponent))
+        deep = AgeingLaw(self.a_deep, self.b, self.slip_length, _MU0, _SPEED0)
+        mu = float(deep.coefficient(plates, deep.steady_state(plates)))
         return Fault(
             AgeingLaw(a=a, b=self.b, length=self.slip_length, mu0=_MU0, speed0=_SPEED0),
             cells=n,

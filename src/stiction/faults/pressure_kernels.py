@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 
 # erfc of larger numbers underflows: exp(-27.3^2) = 1e-324
 _FAR = 27.3
+# time after the start of a source that stands for its limit zero, by which kernels divide [s]
+_SOON = 1e-300
 
 
 class Fluid(Struct):
@@ -89,11 +91,13 @@ def _add_source(t: float, sign: float, fluid: Fluid, pressure: Floats, rate: Flo
 
 
 @kernel
-def pressures(t: float, fluid: Table[Fluid], pressure: Floats, rate: Floats) -> None:
+def pressures(t: float, after: bool, fluid: Table[Fluid], pressure: Floats, rate: Floats) -> None:
     """Set the mean pore pressure of every cell and its rate at time t [s].
 
     Parameters
     ----------
+    after : whether the rate at the start and at the end of injection, where it jumps, is that
+        thereafter
     fluid : one element
     pressure, rate : (n,) output: pressure relative to that before injection, its rate [Pa], [Pa/s]
 
@@ -101,7 +105,7 @@ def pressures(t: float, fluid: Table[Fluid], pressure: Floats, rate: Floats) -> 
     """
     for i in range(pressure.size):
         pressure[i] = rate[i] = 0.0
-    if t > 0.0:
-        _add_source(t, 1.0, fluid[0], pressure, rate)
-    if t > fluid[0].until:
-        _add_source(t - fluid[0].until, -1.0, fluid[0], pressure, rate)
+    for begin, sign in ((0.0, 1.0), (fluid[0].until, -1.0)):
+        since = t - begin
+        if since > 0.0 or (after and since == 0.0):
+            _add_source(max(since, _SOON), sign, fluid[0], pressure, rate)

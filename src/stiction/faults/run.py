@@ -113,12 +113,13 @@ class _Integrator:
             m.stress_rate[:] = self._product(m.operand)
         code = sk.PAUSE
         while code == sk.PAUSE:
-            left = method.max_steps - int(now.steps)
-            if left <= 0 or len(self.events) > method.max_events:
-                what = "max_steps" if left <= 0 else "max_events"
-                self.status, self.reason = Status.WORK_LIMIT, f"{what} was reached"
+            left, room = method.max_steps - int(now.steps), self._room()
+            if left <= 0 or room <= 0:
+                self._stop_at("max_steps" if left <= 0 else "max_events")
                 break
             now.left = min(slice_of, left)
+            # a slice ends where its buffer is full
+            self.arrays = m._replace(events=m.events[:room])
             code = self._integrate_slice()
             self._collect()
             begin, end = self.request.t_start, self.request.t_end
@@ -126,7 +127,16 @@ class _Integrator:
             note = f"{now.steps} steps, {len(self.events)} events"
             # a run that has ended leaves no checkpoint
             yield Pause(fraction, note, self._state if code == sk.PAUSE else None)
+        if code == sk.DONE and self._room() <= 0:
+            self._stop_at("max_events")
         return code
+
+    def _room(self) -> int:
+        """Return the number of events after which the run ends by `max_events`."""
+        return self.method.max_events + 1 - len(self.events)
+
+    def _stop_at(self, limit: str) -> None:
+        self.status, self.reason = Status.WORK_LIMIT, f"{limit} was reached"
 
     def _product(self, slip: Floats) -> Floats:
         """Return (n,) stresses of (n,) slips, or stress rates of slip rates."""
@@ -202,7 +212,8 @@ class _Integrator:
         """Return the arrays of the integration."""
         m, now = self.arrays, self.arrays.progress[0]
         time, states = m.saves[: now.saved], m.saved_states[: now.saved]
-        if self.status is not Status.SOLVED and now.time > time[-1]:
+        # a run may fail before its first state is saved
+        if self.status is not Status.SOLVED and (not time.size or now.time > time[-1]):
             time = np.append(time, now.time)
             states = np.vstack([states, m.state])
         return History(

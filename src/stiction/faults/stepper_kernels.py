@@ -78,11 +78,14 @@ def _add_time(now: Progress, h: float) -> None:
 
 
 @kernel
-def set_normal_stress(m: MethodState, t: float) -> None:
-    """Set the effective normal stress of every cell to that at time t [s]."""
+def set_normal_stress(m: MethodState, t: float, after: bool) -> None:
+    """Set the effective normal stress of every cell to that at time t [s], and its rate.
+
+    `after` selects the rate after a jump at t, see `pressures`.
+    """
     if len(m.fluid) == 0:
         return
-    pressures(t, m.fluid, m.cells["pressure"], m.cells["pressure_rate"])
+    pressures(t, after, m.fluid, m.cells["pressure"], m.cells["pressure_rate"])
     for i in range(m.operand.size):
         cell = m.cells[i]
         cell.sigma = cell.normal_stress - cell.pressure
@@ -325,6 +328,7 @@ def _accept(m: MethodState) -> int:
     for j in range(m.state.size):
         m.state[j], m.stages[0, j] = m.next_state[j], m.next_stage[j]
     _add_time(now, now.step)
+    jump = _at_jump(m)
     _update_extremes(m, m.state)
     _write_trace(m)
     now.steps += 1
@@ -333,12 +337,30 @@ def _accept(m: MethodState) -> int:
     error = max(now.error, 1e-10)
     now.step *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
     now.since += 1
+    if jump:
+        return _request_rates(m)
     # a projection changes speeds: next to an event it might cross the level
     if now.since >= EVERY:
         n = m.operand.size
         if abs(m.state[_fastest(m.state, n)] - now.level) > _EVENT_DISTANCE:
             return _request_stress(m)
     return _after_step(m)
+
+
+@kernel
+def _at_jump(m: MethodState) -> bool:
+    """Return whether the accepted time is the start or the end of injection; round it to that.
+
+    There the rate of the pressure jumps, and the last stage has the rate before the jump.
+    """
+    now = m.progress[0]
+    for k in range(len(m.fluid)):
+        for jump in (0.0, m.fluid[k].until):
+            away = abs((now.time - jump) + now.time_low)
+            if away < math.inf and away <= 4e-16 * max(abs(jump), now.step):
+                now.time, now.time_low = jump, 0.0
+                return True
+    return False
 
 
 @kernel
@@ -356,7 +378,7 @@ def _request_stress(m: MethodState) -> int:
 def _project(m: MethodState) -> int:
     """Project the speeds onto the balance of stress; request the stress rate of the result."""
     state, now, n = m.state, m.progress[0], m.operand.size
-    own_stiffness, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
+    own_stiffness, largest = now.own_stiffness, 0.0
     # tau = tau0 + K s, and the largest of its terms for the rounding error
     for i in range(n):
         start = m.cells[i].stress_start
@@ -364,12 +386,18 @@ def _project(m: MethodState) -> int:
         m.stress_rate[i] += start
     residual = project_equilibrium(state, m.stress_rate, m.cells, now.rtol, largest)
     now.off_balance = max(now.off_balance, residual)
-    # the rates of the projected state are the first stage of the next step
+    return _request_rates(m)
+
+
+@kernel
+def _request_rates(m: MethodState) -> int:
+    """Request the stress rate of the accepted state, for the first stage of the next step."""
+    now = m.progress[0]
     for j in range(m.state.size):
-        m.trial[j] = state[j]
-    for i in range(n):
-        v = math.exp(state[i])
-        m.cells[i].speed, m.operand[i] = v, v - plate_speed
+        m.trial[j] = m.state[j]
+    for i in range(m.operand.size):
+        v = math.exp(m.state[i])
+        m.cells[i].speed, m.operand[i] = v, v - now.plate_speed
     now.aim = RESTART
     now.asked += 1
     return NEED
@@ -391,10 +419,15 @@ def _after_step(m: MethodState) -> int:
 
 @kernel
 def _next_step(m: MethodState) -> int:
-    """Start the next step, limited by the end time."""
+    """Start the next step, limited by the end time, and by the start and end of injection."""
     now = m.progress[0]
     remaining = (now.t_end - now.time) - now.time_low
     now.step = min(now.step, remaining)
+    for k in range(len(m.fluid)):
+        for jump in (0.0, m.fluid[k].until):
+            gap = (jump - now.time) - now.time_low
+            if gap > 0.0:
+                now.step = min(now.step, gap)
     if now.step <= _SHORTEST * abs(now.time) and now.step < remaining:
         return STEP_TOO_SMALL
     now.which = 0
@@ -452,7 +485,8 @@ def advance(m: MethodState) -> int:
         return _next_step(m)
     # normal stress at the time of the stage; for PROJECT and RESTART at that of the accepted state
     offset = _C[s] * h if aim < PROJECT else 0.0
-    set_normal_stress(m, now.time + (now.time_low + offset))
+    # the first stage has the rate of the pressure after a jump, other stages that before it
+    set_normal_stress(m, now.time + (now.time_low + offset), s == 0 or aim >= PROJECT)
     if aim == PROJECT:
         return _project(m)
     # RESTART evaluates the first stage after a projection
@@ -467,6 +501,7 @@ def advance(m: MethodState) -> int:
         return _after_step(m)
     # the first product of a run: no step is known yet
     if s == 0:
+        _update_extremes(m, m.state)
         now.step = _first_step(m)
         return _next_step(m)
     if s < _LAST:

@@ -1,8 +1,9 @@
 """Comparison of friction laws that were fitted to the same curves.
 
 The table has Akaike's and Schwarz's information criteria, Akaike weights, and the error of
-cross-validation. Each law is fitted again to the rows that all laws use. Cross-validation leaves
-out blocks of neighbouring rows, because the errors of neighbouring rows are correlated.
+cross-validation. Each law is fitted again to the rows that all laws use, without those in which
+all laws stick. Cross-validation leaves out blocks of neighbouring rows, because the errors of
+neighbouring rows are correlated.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.fits.curves.curve import Curve
-from stiction.fits.outcome import Fit, criteria
+from stiction.fits.outcome import Fit, criteria, slipping_rows
 from stiction.fits.parameters import law_name
 from stiction.fits.problem import Problem
 from stiction.fits.search import minimised
@@ -72,6 +73,11 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
             raise ModelError("compare_fits", got, "the same curves", why, try_)
         # at reversals, where the slip speed is undefined, only some laws predict a force
         common = [a & b for a, b in zip(common, one.used, strict=True)]
+    # rows in which every law sticks fit all of them exactly
+    slipping = [np.any(rows, axis=0) for rows in zip(*map(slipping_rows, fits), strict=True)]
+    counted = [a & b for a, b in zip(common, slipping, strict=True)]
+    if sum(map(np.count_nonzero, counted)) > max(len(one.estimates) for one in fits):
+        common = counted
     import pandas as pd
 
     rows = [_row(one, common, folds) for one in fits]

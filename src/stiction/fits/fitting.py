@@ -348,8 +348,9 @@ def _checks(
         note = "noise is not given: it is estimated from the residuals"
         checks.append(Check("misfit_is_noise", None, None, None, note=note))
     else:
-        ratio = top.rss / max(n - len(problem.parameters), 1)
-        limit = 1.0 + 4.0 * math.sqrt(2.0 / n)
+        # without the rows that stick, whose residuals are zero
+        ratio = top.rss / search.spread[1]
+        limit = 1.0 + 4.0 * math.sqrt(2.0 / max(np.count_nonzero(r), 1))
         note = "mean square of the residuals divided by the square of the given noise"
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
     unknown = sum(bool(e.message) for e in estimates)

@@ -178,7 +178,8 @@ def profile_ends(
 # drop of 2 ln L) of the profile on this side. `top` is the best fit, `error` the standard error of
 # the value, `variance` that of the residuals, `limit` the drop at the end, `s` the side, -1 or 1,
 # and `others` are starting points on other branches of the profile. The steps go outwards until
-# the drop exceeds KNOWN_DROP, or to the farthest value. Raises _BetterFitError at a lower minimum.
+# the drop exceeds KNOWN_DROP and 1.3 `limit`, or to the farthest value. Raises _BetterFitError at
+# a lower minimum.
 def _one_side(
     problem: Problem,
     top: Minimum,
@@ -225,6 +226,8 @@ def _one_side(
         return f
 
     step = error if math.isfinite(error) and error > 0.0 else 0.05 * max(abs(value), size)
+    # wide intervals of few rows end beyond KNOWN_DROP
+    known = max(KNOWN_DROP, 1.3 * limit)
     x, far = value, 1.0
     inner, f_inner = value, 0.0
     end: float | None = None
@@ -246,14 +249,14 @@ def _one_side(
                     break
                 # another branch is lower at this end, so that the interval ends further outside
                 end = _crossing(at, (end, lower), (x, f), limit)
-        if f >= KNOWN_DROP:
+        if f >= known:
             return end if end is not None else x, True, _sorted(seen, s)
         if x == most:
             break
         if f < limit:
             inner, f_inner = x, f
-        # the next step ends where a parabola through this point reaches 1.3 KNOWN_DROP
-        far *= min(max(math.sqrt(1.3 * KNOWN_DROP / max(f, 1e-9)), 1.3), 4.0)
+        # the next step ends where a parabola through this point reaches 1.3 `known`
+        far *= min(max(math.sqrt(1.3 * known / max(f, 1e-9)), 1.3), 4.0)
     # the interval ends at a bound of the law
     natural = most == q.high or (most == q.low and q.may_equal_low)
     if end is None or not natural:
@@ -340,9 +343,11 @@ def resampled(problem: Problem, top: Minimum, method: Bootstrap, block: int) -> 
     made = np.empty((method.resamples, values.size))
     for row in made:
         again = []
-        for f, d, s in zip(forces, problem.data, problem.scales, strict=True):
-            scaled = (d - f) / s
-            again.append(f + s * _blocks(scaled - scaled.mean(), block, rng))
+        for f, d, s, used in zip(forces, problem.data, problem.scales, problem.masks, strict=True):
+            scaled = ((d - f) / s)[used]
+            # residuals that are zero in stick do not estimate the noise
+            scaled = scaled[scaled != 0.0] if scaled.any() else np.zeros(1)
+            again.append(f + s * _blocks(scaled - scaled.mean(), block, f.size, rng))
         refit = minimised(
             problem.with_data(again), top.y, None, 60, max(_TOLERANCE, problem.tolerance)
         )
@@ -350,9 +355,9 @@ def resampled(problem: Problem, top: Minimum, method: Bootstrap, block: int) -> 
     return made
 
 
-def _blocks(values: Floats, block: int, rng: np.random.Generator) -> Floats:
+def _blocks(values: Floats, block: int, rows: int, rng: np.random.Generator) -> Floats:
     n = values.size
     block = max(1, min(block, n))
-    starts: Any = rng.integers(0, n, size=-(-n // block))
+    starts: Any = rng.integers(0, n, size=-(-rows // block))
     places = (starts[:, None] + np.arange(block)) % n
-    return np.asarray(values[places.ravel()[:n]])
+    return np.asarray(values[places.ravel()[:rows]])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stiction.fits.problem import Problem
     from stiction.io.scenario import Scenario
 
-__all__ = ["Estimate", "Fit", "criteria", "estimate_of", "screen"]
+__all__ = ["Estimate", "Fit", "criteria", "estimate_of", "screen", "slipping_rows"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -167,12 +167,12 @@ class Fit:
     @property
     def aic(self) -> float:
         """Akaike's information criterion for small samples; estimated noise is a parameter."""
-        return criteria(self.problem, self.rss)[0]
+        return criteria(self.problem.restricted_to(slipping_rows(self)), self.rss)[0]
 
     @property
     def bic(self) -> float:
         """Schwarz's (Bayesian) information criterion."""
-        return criteria(self.problem, self.rss)[1]
+        return criteria(self.problem.restricted_to(slipping_rows(self)), self.rss)[1]
 
     @property
     def residuals(self) -> list[Floats]:
@@ -233,13 +233,22 @@ def _at_bounds(fit: Fit) -> Iterator[str]:
             yield e.name
 
 
+def slipping_rows(fit: Fit) -> list[Bools]:
+    """Return, for each curve, which rows have a residual.
+
+    In stick the law admits any force up to its bound: such a row has the residual zero and
+    estimates no noise.
+    """
+    return [used & (data != 0.0) for used, data in zip(fit.used, fit.residuals, strict=True)]
+
+
 def criteria(problem: Problem, rss: float) -> tuple[float, float]:
     """Return Akaike's and Schwarz's criterion of a fit with the sum of squares `rss`.
 
     Source: Hurvich and Tsai 1989, Biometrika 76, 297, for small samples; Schwarz 1978.
     Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins
     """
-    n, turn = problem.rows, math.log(2.0 * math.pi)
+    n, turn = max(problem.rows, 1), math.log(2.0 * math.pi)
     p = len(problem.parameters) + (not problem.known_noise)
     misfit = n * (turn + 1.0 + math.log(max(rss, 1e-300) / n))
     if problem.known_noise:

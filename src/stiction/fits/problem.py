@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Check
+from stiction.core.fields import rules_of
 from stiction.errors import ModelError, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
@@ -140,6 +141,8 @@ class Problem:
                 needs = "one of " + ", ".join(fields)
                 why = f"a value can be given for the fields of {self.name} that are not fitted."
                 raise ModelError("fit.known", repr(name), needs, why, nearest(name, fields))
+            if name in (rules := rules_of(self.cls)):
+                rules[name].clean(f"{self.name}.{name}", self.known[name], None, float)
 
     @property
     def rows(self) -> int:

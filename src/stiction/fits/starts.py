@@ -96,7 +96,8 @@ def _spans(parameters: Sequence[Parameter], curves: Sequence[Curve]) -> Mapping[
     estimated = _ranges(curves)
     spans = {}
     for q in parameters:
-        if q.start is not None:
+        # zero has no logarithm, and is no starting value
+        if q.start is not None and (q.start != 0.0 or not q.logarithmic):
             spans[q.name] = _around(q)
             continue
         # of a field of a user's law nothing is known

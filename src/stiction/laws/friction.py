@@ -342,6 +342,13 @@ class ForceLaw(Friction):
         count = len(Response._fields)
         return Response(*_answered(self.formulas.answer, w, z, sides, p, count))
 
+    def state_rate(self, v: npt.ArrayLike, state: npt.ArrayLike | None = None) -> Floats:
+        """Return (..., 1) rates of the state [its unit / s] at the signed slip velocity `v`."""
+        p, z = self.given(), self._state(state)
+        w = np.asarray(v, dtype=np.float64) + 0.0 * z[0]
+        sides = np.where(self.switches(w, z, p) < 0.0, -1.0, 1.0)
+        return self.response(w, z, sides, p).rate[..., None]
+
     def creep_length(self, p: Sequence[Floats]) -> Floats | None:
         """Return the slip [m] over which contacts yield; None if they always creep."""
         return None

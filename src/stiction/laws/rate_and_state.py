@@ -193,8 +193,8 @@ class SlipLaw(RateAndState):
 
 # indices of the parameters in formulas
 A, B, LENGTH, MU0, SPEED0, VISCOUS, SLIPS = range(7)
-# exponent of the largest number
-_MOST = 690.0
+# largest exponent: its exponential times any slip speed does not overflow
+_MOST = 600.0
 _LEAST_SPEED = 1e-300
 
 
@@ -202,13 +202,16 @@ def _answer(x: Any, s: Any, p: Any, out: Any) -> None:
     """Write the coefficient and the state rate; no energy is stored, all slip is plastic."""
     w, log_age, side = x[0], x[1], s[0]
     level = p[MU0] + p[B] * (np.log(p[SPEED0] / p[LENGTH]) + log_age)
-    lift = np.exp(_bounded(level / p[A])) / (2.0 * p[SPEED0])
+    power = level / p[A]
+    bounded = _bounded(power)
+    lift = np.exp(bounded) / (2.0 * p[SPEED0])
     root = np.hypot(1.0, w * lift)
     turn = side * w / p[LENGTH]
     older = np.exp(-_bounded(log_age))
     known = np.log(np.maximum(turn, _LEAST_SPEED)) + log_age
     by_slip = p[SLIPS] == 1.0
-    out[0] = p[A] * np.arcsinh(w * lift) + p[VISCOUS] * w
+    # beyond the bound arsinh(w lift) grows by the exponent
+    out[0] = p[A] * (np.arcsinh(w * lift) + (power - bounded) * w * lift / root) + p[VISCOUS] * w
     out[1] = p[A] * lift / root + p[VISCOUS]
     out[2] = p[B] * w * lift / root
     out[3] = np.where(by_slip, -turn * known, older - turn)
@@ -311,6 +314,12 @@ class RateAndStateFriction(ForceLaw):
     def speed_scale(self, n: int) -> Floats:
         """Return the reference speed [m/s]."""
         return np.full(n, self.law.speed0)
+
+    def _state(self, state: npt.ArrayLike | None) -> Any:
+        if state is not None:
+            return super()._state(state)
+        age = np.asarray(self.law.length) / self.law.speed0
+        return [np.log(age if self.age_start is None else np.asarray(self.age_start))]
 
     def state_start(self, n: int) -> Floats:
         """Return (1, n) logarithms of the initial age."""

@@ -326,8 +326,9 @@ class Pacejka(Declared):
         wanted = np.linspace(0.0, 1.4, 201)[1:] if slip_angle is None else slip_angle
         angle, sign = _halves(wanted)
         tan, y = _tan(angle), sign * np.asarray(curve(sign * angle), dtype=np.float64)
-        top = float(np.max(np.abs(y)))
-        if not (np.isfinite(y).all() and top > 0.0):
+        # the peak has the sign of the curve, which conventions of tyre data choose
+        top = float(y[np.argmax(np.abs(y))])
+        if not (np.isfinite(y).all() and top != 0.0):
             raise ModelError(
                 "Pacejka.fit_to",
                 "a curve that is zero or not finite",

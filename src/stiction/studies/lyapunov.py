@@ -52,8 +52,8 @@ class LyapunovExponents:
 
     Parameters
     ----------
-    exponents : (n,) the largest first; -inf for a direction that stick forgets [1/s, or the inverse
-        of the system's unit of time]
+    exponents : (n,) the largest first; -inf for a direction that stick forgets, or whose decay is
+        faster than 5e5 over the span [1/s, or the inverse of the system's unit of time]
     errors : (n,) standard errors, from the means of 16 batches of time; 0 for -inf
     start, end : times between which rates are averaged
     time : (k,) ends of the segments

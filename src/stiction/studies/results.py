@@ -117,13 +117,14 @@ def fewest_saves(system: object, reading: Reading) -> int | None:
     """Return how many states a member saves; None for as many as a single run.
 
     A system says by `fewest_saves` that its results do not depend on the times at which states are
-    saved, and by `of_saved_states` which results do.
+    saved, and by `of_saved_states` which results do. A function of a run gets all states of a
+    single run, whose maxima it may take.
 
     Verified by: tests/unit/studies/test_results.py::test_states_are_saved_where_a_result_needs_them
     """
     dependent = getattr(system, "of_saved_states", ())
     asked = any(split_reduction(name)[1] in dependent for name in reading.names)
-    return None if asked else getattr(system, "fewest_saves", None)
+    return None if asked or reading.functions else getattr(system, "fewest_saves", None)
 
 
 def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, Result]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import StoreError
+from stiction.errors import ScenarioError, StoreError
 from stiction.studies.results import ABSENT, STANDARD, STATUSES, without_run
 from stiction.studies.store import Manifest, Note, Store
 
@@ -177,7 +177,15 @@ class Study:
         scenario = read_scenario(str(self.manifest.description["scenario"]))
         places = [place_of(scenario, path) for path in self.fields]
         values = [self.table[path][member] for path in self.fields]
-        return changed(scenario, places, values).solve(throw=False)
+        try:
+            made = changed(scenario, places, values)
+        except ScenarioError as error:
+            if not any(self.manifest.variables[path].labels for path in self.fields):
+                raise
+            needs, why = "numbers or words", "objects and lists are stored by their text alone."
+            try_ = "solve the scenario with this value."
+            raise ScenarioError("Study.run", repr(values), needs, why, try_) from error
+        return made.solve(throw=False)
 
     @property
     def plot(self) -> Any:

@@ -391,6 +391,12 @@ def _add_members(
         first = np.sort(np.unique(only, return_index=True)[1])
         manifest = store.add(_labelled(manifest, values), {p: c[first] for p, c in plain.items()})
         return manifest, (dict.fromkeys(plain, only[first]),)
+    for path, column in plain.items():
+        whole_numbers = np.dtype(manifest.variables[path].dtype).kind in "iu"
+        if column.dtype.kind == "f" and whole_numbers and (column % 1.0).any():
+            got, needs = f"{path} with fractions", "whole numbers, with which the study began"
+            why = "the arrays of the folder store this field as whole numbers."
+            raise StoreError(str(store.folder), got, needs, why, "give another folder with --out.")
     members = list(zip(*(column.tolist() for column in plain.values()), strict=True))
     known = {
         member for old in every for member in zip(*(c.tolist() for c in old.values()), strict=True)

@@ -162,6 +162,31 @@ def test_limits_end_a_run_that_says_so():
     run = st.solve(SLIDER, Cycles(max_events=1), (0.0, 3000.0), save=3, throw=False)
     assert run.status is Status.WORK_LIMIT
     assert "max_events" in run.reason
+    # a slice of steps, or the end of the run, may come after more events
+    for most, events in ((2, 3), (7, 8)):
+        run = st.solve(SLIDER, Cycles(1e-8, max_events=most), (0.0, 3000.0), save=3, throw=False)
+        assert (run.status, len(run.events)) == (Status.WORK_LIMIT, events)
+
+
+def test_a_run_may_fail_at_once():
+    law = AgeingLaw(a=1e-308, regularised=False)
+    run = st.solve(SpringSlider(law), Cycles(), (0.0, 1.0), throw=False)
+    assert run.status is Status.NOT_FINITE
+    assert run.time.tolist() == [0.0]
+
+
+def test_extremes_have_the_initial_state():
+    run = st.solve(SpringSlider(speed_start=2e-6), Cycles(), (0.0, 10.0))
+    # the state at the start is L / V = 5 s
+    found = [run.quantities[name].value for name in ("largest_slip_speed", "least_state")]
+    assert found == pytest.approx([2e-6, 5.0], rel=1e-14, abs=0.0)
+
+
+def test_the_deepest_cells_of_a_benchmark_may_have_a_small_direct_effect():
+    fault = StrikeSlipFault(cells=10, a_deep=5e-4, a_shallow=4e-4).assembled()
+    v, theta = fault.start()
+    assert theta[-1] == pytest.approx(0.008 / 1e-9, rel=1e-9)
+    assert np.ptp(fault.law.coefficient(v, theta)) < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,38 @@ def test_a_bootstrap_of_white_noise_agrees_with_the_profile():
         assert (b.high - b.low) == pytest.approx(a.high - a.low, rel=0.25)
 
 
+def test_a_bootstrap_draws_from_the_residuals_of_slipping_rows():
+    rng = np.random.default_rng(0)
+    # 19 reversals between rows, where no force is predicted; or half of the rows in stick
+    x = np.abs((np.arange(200) / 10.3) % 2.0 - 1.0)
+    turns = Curve(0.3 * np.sign(np.diff(x, prepend=1.1)) + rng.normal(0.0, 3e-3, 200), None, x)
+    v = np.repeat((0.0, 0.1), 50)
+    rests = Curve(3.0 * v + (v > 0.0) * rng.normal(0.0, 3e-3, 100), velocity=v)
+    for curve in (turns, rests):
+        profile, drawn = (
+            st.fit(curve, st.Coulomb, ImposedSlip(0.0, 0.0), intervals=how)["mu"]
+            for how in (Profile(), Bootstrap(resamples=100, block=1))
+        )
+        width = profile.high - profile.low
+        # reason: quantiles of 100 draws
+        assert drawn.high - drawn.low == pytest.approx(width, rel=0.2)
+
+
+def test_wide_intervals_of_few_rows_end_at_their_limit():
+    v = np.linspace(0.01, 0.2, 9)
+    noise = np.random.default_rng(0).normal(0.0, 0.004, 9)
+    curve = Curve(force=0.25 + 0.15 * np.exp(-v / 0.05) + noise, velocity=v)
+    wide = Profile(level=0.999)
+    found = st.fit(curve, st.ExponentialWeakening, ImposedSlip(0.0, 0.0), intervals=wide)
+    limit = fisher.ppf(0.999, 1, 6)
+    assert limit > 35.0
+    for e in found.estimates:
+        value, drop = e.places.T
+        # reason: interpolated between points of the profile that bracket the end to a hundredth
+        roots = np.interp([e.low, e.high], value, np.sqrt(drop))
+        assert roots**2 == pytest.approx([limit, limit], rel=0.05)
+
+
 def test_stick_fixes_the_static_coefficient_from_below_alone():
     t = np.linspace(0.0, 10.0, 101)
     v = np.where(t < 5.0, 0.0, 1e-3)

@@ -5,6 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import stiction as st
+from stiction.errors import ModelError
+from stiction.fits import Curve, ImposedSlip, SpringDrive
 from stiction.fits.problem import Problem
 
 
@@ -118,3 +121,34 @@ def test_sizes_of_coordinates():
     assert small == pytest.approx([1.0, 0.08, 0.02, 0.1, 0.06, 0.03, 0.03])
     large = Problem.typical_sizes(problem, np.array([-7.0, -0.5, -3.0, -2.0, 4.0, -0.5, 0.25]))
     assert large == pytest.approx([1.0, 5.0, 3.0, 2.0, 4.0, 0.5, 0.25])
+
+
+SPEED = np.linspace(-0.1, 0.1, 20)
+FORCE = 0.3 * np.sign(SPEED)
+
+
+@pytest.mark.parametrize(
+    ("law", "rig"),
+    [
+        (st.laws.Dahl, ImposedSlip()),
+        (st.laws.BoucWen, ImposedSlip()),
+        (st.Coulomb, SpringDrive(10.0)),
+        (st.laws.Dahl, SpringDrive(10.0)),
+    ],
+)
+def test_velocities_are_not_integrated_over_row_numbers(law, rig):
+    with pytest.raises(ModelError, match=r"Curve.time.*displacement"):
+        Problem(law, rig, [Curve(force=FORCE, velocity=SPEED)], None, {})
+    Problem(law, rig, [Curve(force=FORCE, displacement=SPEED)], None, {})
+
+
+@pytest.mark.parametrize("power", ["a", 3.0])
+def test_known_values_are_those_of_the_law(power):
+    with pytest.raises(ModelError, match=r"Dahl\.power"):
+        Problem(
+            st.laws.Dahl,
+            ImposedSlip(),
+            [Curve(force=FORCE, displacement=SPEED)],
+            None,
+            {"power": power},
+        )

@@ -5,7 +5,7 @@ from fit_cases import cases
 from stiction.fits import Free, ImposedSlip
 from stiction.fits.problem import Problem
 from stiction.fits.starts import candidates
-from stiction.laws import BoucWen
+from stiction.laws import BoucWen, Coulomb
 
 
 @pytest.mark.parametrize("name", sorted(cases(60)))
@@ -32,6 +32,16 @@ def test_bounds_beyond_the_estimate_give_starts_next_to_them():
         offset = made[:, [q.field for q in asked.parameters].index("offset")]
         assert np.abs(offset).min() >= 5.0 * force
         assert np.abs(offset).max() <= 500.0 * force
+
+
+def test_zero_is_no_start_of_a_logarithm():
+    case = cases(60)["Coulomb"]
+    made = [
+        candidates(asked.parameters, asked.coordinates, asked.curves, 8, 1)
+        for law in (Coulomb(0.0), Coulomb)
+        for asked in [Problem(law, ImposedSlip(0.0, 0.0), [case.drawn(0)], None, {})]
+    ]
+    np.testing.assert_array_equal(*made)
 
 
 @pytest.mark.parametrize("known", [{}, {"sigma0": 3e6}, {"gamma": 1e11}, {"beta": 2e11}])

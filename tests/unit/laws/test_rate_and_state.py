@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import stiction as st
 from stiction.exact import rate_and_state as exact
-from stiction.laws import AgeingLaw, SlipLaw
+from stiction.laws import AgeingLaw, Dahl, RateAndStateFriction, SlipLaw
 
 LAWS = (AgeingLaw, SlipLaw)
 
@@ -30,6 +30,31 @@ def test_large_powers_do_not_overflow():
     mu = AgeingLaw(a=1e-5, b=0.01, length=1e-5).coefficient(1e-3, 1e8)
     assert np.isfinite(mu)
     assert mu > 0.6
+
+
+def test_chains_have_the_coefficient_of_a_small_direct_effect():
+    law = AgeingLaw(a=5e-4, b=6e-4, mu0=0.6, length=1e-5)
+    friction, v = RateAndStateFriction(law), np.array([1e-9, 1e-6, -1e-3, 0.0])
+    found = friction.response(
+        v, np.full((1, 4), np.log(10.0)), np.ones((1, 4)), friction.parameters(4)
+    )
+    assert found.coefficient == pytest.approx(law.coefficient(v, 10.0), rel=1e-13)
+    assert found.by_speed[:3] == pytest.approx(law.a / np.abs(v[:3]))
+
+
+@pytest.mark.parametrize("ages", [None, 5.0, [1.0, 2.0]])
+def test_friction_of_chains_starts_in_its_state(ages):
+    law = RateAndStateFriction(age_start=ages)
+    start = 10.0 if ages is None else np.array(ages)
+    assert law.coefficient(1e-6) == pytest.approx(0.6)
+    assert law.static() == pytest.approx(0.6)
+    assert law.slope(1e-6) == pytest.approx((0.01 - 0.015) / 1e-6)
+    assert law.state_jump("stick")[..., 0] == pytest.approx(np.log(start))
+    # d ln(theta) / dt = 1 / theta - V / L
+    assert law.state_rate(1e-6)[..., 0] == pytest.approx(1.0 / start - 0.1, abs=1e-15)
+    # Dahl: dz/dt = w (1 - sigma0 z sgn(w) / mu)
+    rates = Dahl(1e4, 0.3).state_rate([0.1, -0.1], [[1e-5], [1e-5]])
+    assert rates[:, 0] == pytest.approx([0.1 * (1.0 - 1.0 / 3.0), -0.1 * (1.0 + 1.0 / 3.0)])
 
 
 @pytest.mark.parametrize("law", LAWS)

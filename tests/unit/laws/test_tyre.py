@@ -181,6 +181,8 @@ def test_pacejka_fit_finds_its_own_numbers():
     angles = np.linspace(-1.4, 1.4, 57)
     assert_allclose(found(angles), truth(angles), atol=1e-6)
     assert np.array_equal(truth(-angles), -truth(angles))
+    turned = Pacejka.fit_to(lambda angle: -truth(angle))
+    assert np.array_equal(turned(angles), -found(angles))
 
 
 def test_pacejka_is_close_to_the_string():

@@ -60,3 +60,7 @@ def test_what_has_no_indices_is_refused(study, sweep, tmp_path):
         sobol_indices(study, "g")
     with pytest.raises(st.ModelError, match="Saltelli"):
         sobol_indices(sweep(2).run(tmp_path / "other", workers=1), "max(onset_force)")
+    chain, fields = sweep(2).scenario.system, {"stiffness": Range(1.0, 2.0)}
+    alone = st.Sweep(chain, fields, Saltelli(2), product, t_span=(0.0, 0.1))
+    with pytest.raises(st.ModelError, match="one field has all the variance"):
+        sobol_indices(alone.run(tmp_path / "alone", workers=1), "f")

@@ -209,6 +209,20 @@ def test_objects_are_swept(chain, tmp_path):
     wanted = [max(filter(None, run.quantities["onset_force"].value)) for run in single]
     assert study.table["max(onset_force)"].tolist() == wanted
     assert str(laws[1]) in study.table["law"]
+    with pytest.raises(st.ScenarioError, match=r"(?s)Study\.run.*stored by their text"):
+        study.run(0)
+
+
+def test_fractions_are_not_added_to_whole_numbers(chain, tmp_path):
+    sweeps = [
+        st.Sweep(chain, {"load.rate": rates}, results="final.x", t_span=(0.0, 1.0))
+        for rates in ([1, 2], [3.0], [1.5])
+    ]
+    for sweep in sweeps[:2]:
+        study = sweep.run(tmp_path / "study", workers=1)
+    assert study.members == 3
+    with pytest.raises(st.StoreError, match=r"load\.rate with fractions"):
+        sweeps[2].run(tmp_path / "study", workers=1)
 
 
 def test_objects_that_differ_in_omitted_entries(tmp_path):

@@ -123,7 +123,7 @@ def coefficient(code: int, p: Vector, w: float, z: float) -> float:
 def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
     """Return the hysteretic variable of the Bouc-Wen law after a slip of `length` [m].
 
-    q is the variable times the sign of the slip. It obeys dq/dx = a - (beta - gamma) |q|^n during
+    q is the variable times the sign of the slip. It obeys dq/dx = a + (beta - gamma) |q|^n during
     unloading (q < 0) and dq/dx = a - (beta + gamma) q^n during loading. The solutions are
     exponentials for n = 1, and tangents for n = 2.
     """

@@ -121,6 +121,11 @@ class Predictor:
             if not has_speeds or name in _STATE_LAWS:
                 why = f"{name} depends on speeds, or on times."
                 raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
+        follows = isinstance(rig, SpringDrive) or name in _STATE_LAWS
+        if curve.time is None and curve.displacement is None and follows:
+            needs = "times [s], or displacements [m]"
+            why = "a displacement is the integral of the velocity over the time."
+            raise ModelError("Curve.time", "none", needs, why, "measure one of them.")
         if isinstance(rig, SpringDrive):
             if name not in _ON_SPRINGS:
                 needs, why = (

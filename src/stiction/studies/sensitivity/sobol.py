@@ -39,7 +39,8 @@ def sobol_indices(
 
     Raises
     ------
-    ModelError : if the study has another design, is not complete, or members have no number.
+    ModelError : if the study has another design or one field, is not complete, or members have no
+        number.
 
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259; scipy.stats.sobol_indices.
     Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
@@ -70,6 +71,10 @@ def sobol_indices(
         try_ = "narrow the ranges; study.failures lists the failed members."
         raise ModelError("sobol_indices", got, needs, why, try_)
     size = len(study.fields)
+    if size == 1:
+        needs, why = "two fields or more", "one field has all the variance: its indices are 1."
+        try_ = "vary a second field; study.table has the results of one."
+        raise ModelError("sobol_indices", "a study of one field", needs, why, try_)
     parts = values.reshape(size + 2, -1)
     # a constant result has no variance
     if not np.ptp(values) > 0.0:
