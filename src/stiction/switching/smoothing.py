@@ -75,7 +75,12 @@ class SmoothingStudy(Record):
 
     @property
     def order(self) -> Floats:
-        """(s,) order of convergence: exponent of the error as a power of the width."""
+        """(s,) order of convergence: exponent of the error as a power of the width.
+
+        NaN for fewer than two different widths.
+        """
+        if np.unique(self.widths).size < 2:
+            return np.full(len(self.shapes), np.nan)
         logs = np.log(self.widths)
         slopes = [np.polyfit(logs, np.log(row), 1)[0] for row in self.error]
         return np.array(slopes)
@@ -118,7 +123,8 @@ def smoothed_run(
 
     Raises
     ------
-    ModelError : for a system of several surfaces, or a sign this package does not know.
+    ModelError : for a system of several surfaces, a sign this package does not know, or another
+        argument that is not valid.
     SolveError : if LSODA fails, or needs more than five million evaluations; if the field of the
         other side of h = 0, continued to a saved state, contributes as if it were near the surface.
 
@@ -149,6 +155,15 @@ def smoothed_run(
     why = "it is the width over which the regularised sign changes from -1 to 1."
     try_ = "give a small fraction of the usual size of h."
     number("smoothed_run.width", width, rule="positive", why=why, try_=try_)
+    number("smoothed_run.rtol", rtol, rule="positive", why="it is a tolerance.", try_="give 1e-9.")
+    why, try_ = "states are returned at these times.", "for example np.linspace(0.0, 1.0, 5)."
+    time = numbers("smoothed_run.time", time, per="time", why=why, try_=try_)
+    if not (np.diff(time) > 0.0).all():
+        raise ModelError("smoothed_run.time", "times that do not rise", "rising times", why, try_)
+    if x0 is not None:
+        why, try_ = "it is the start of the run.", "leave it out for the start of the system."
+        size = c.n if np.size(x0) == c.n else len(system.start_names)
+        x0 = numbers("smoothed_run.x0", x0, size=size, per="state", why=why, try_=try_)
     tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
     addresses = Addresses.of(c, system.smooth_field)
     calls = 0
@@ -256,6 +271,10 @@ def smoothing_study(
     time = np.linspace(0.0, float(t_end), saves)
     run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(t_end), time))
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
+    if not (run.status.ok or run.determinism.losses):
+        got, needs = f"a set-valued run up to t = {run.t_end:.6g}", f"a run up to {t_end:.6g}"
+        why, try_ = f"it is the exact solution: {run.reason}.", "take an earlier t_end."
+        raise SolveError(explain("smoothing_study", got, needs, why, try_))
     exact = np.full((time.size, system.compiled.n), np.nan)
     count = int(np.searchsorted(time, min(lost, t_end), side="right"))
     for j, name in enumerate(system.state_names):
