@@ -226,13 +226,16 @@ class UserFunctions:
             rounding = 8.0 * 2.2e-16 * float(np.abs(given[i]) @ reach)
             for j in range(self.gradient_size):
                 size = float(np.abs(given[i] * scale[: given.shape[1]]).sum()) / scale[j]
-                for d in scale[j] * np.array([1e-3, 1e-4, 1e-5]):
-                    rise = self._difference(i, j, float(d), state)
-                    error = 1e-5 * (size + abs(rise)) + rounding / d
-                    if not abs(rise - given[i, j]) > error:
-                        break
-                else:
-                    self._refuse_gradient(i, j, float(given[i, j]), rise)
+                distances = scale[j] * np.array([1e-3, 1e-4, 1e-5])
+                # chosen: rounding of more than a hundredth hides the gradient
+                clear = [float(d) for d in distances if rounding / d <= 1e-2 * size]
+                rises = [self._difference(i, j, d, state) for d in clear]
+                agree = [
+                    abs(rise - given[i, j]) <= 1e-5 * (size + abs(rise)) + rounding / d
+                    for d, rise in zip(clear, rises, strict=True)
+                ]
+                if agree and not any(agree):
+                    self._refuse_gradient(i, j, float(given[i, j]), rises[0])
 
     def _difference(self, i: int, j: int, d: float, state: Floats) -> float:
         """Return the central difference of order 4 of h_i along state j."""
