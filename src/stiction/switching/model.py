@@ -450,12 +450,9 @@ class PiecewiseSmooth(SwitchingSystem):
         if self.kinks is None:
             object.__setattr__(self, "kinks", ())
         if not self.surfaces:
+            needs, why = "one switching function or several", "a flow switches where one is zero."
             raise ModelError(
-                f"{name}.h",
-                "no function",
-                "one switching function or several",
-                "a flow switches where one of them is zero.",
-                "for example h=lambda x: x[0].",
+                f"{name}.h", "no function", needs, why, "for example h=lambda x: x[0]."
             )
         for label, part in self._functions():
             if not callable(part):
