@@ -447,7 +447,7 @@ class PiecewiseSmooth(SwitchingSystem):
             object.__setattr__(self, "kinks", (self.kinks,))
         if isinstance(self.names, str):
             object.__setattr__(self, "names", (self.names,))
-        if self.kinks is None:
+        if not self.kinks:
             object.__setattr__(self, "kinks", ())
         if not self.surfaces:
             needs, why = "one switching function or several", "a flow switches where one is zero."
@@ -613,8 +613,8 @@ class PiecewiseSmooth(SwitchingSystem):
             new = {**old, **changed}
         else:
             size = 0 if old is None else len(old)
-            good = not named and not isinstance(parameters, Mapping)
-            good, known = good and 0 < np.size(parameters) == size, f"{size} numbers in a row"
+            count = 0 if isinstance(parameters, Mapping) else np.size(parameters)
+            good, known = not named and 0 < count == size, f"{size} numbers in a row"
         if not good:
             raise ModelError(
                 "PiecewiseSmooth.with_parameters",
