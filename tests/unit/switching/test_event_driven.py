@@ -406,7 +406,10 @@ def test_a_load_step_on_a_block_at_rest(force, kinds, when):
     run = st.solve(block, t_span=(0.0, 1.0), save=2)
     assert list(run.event_log.kind) == kinds
     excess = np.sign(force) * max(abs(force) - 1.0, 0.0)
-    assert run.final["x1"] == pytest.approx(0.5 * excess * (1.0 - when) ** 2, abs=1e-11)
+    rest = 1.0 - when
+    assert run.final["x1"] == pytest.approx(0.5 * excess * rest**2, abs=1e-11)
+    by = block.tangents(None, (0.0, 1.0), ["p[0]", "p[1]"]).final_by[0]
+    assert by == pytest.approx([0.5 * rest**2 * (excess != 0.0), -excess * rest], abs=1e-9)
 
 
 def test_a_load_step_on_one_of_two_blocks_at_rest():

@@ -300,15 +300,14 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
         return LINE_HIT
     mode = a[SIDES, 0]
     signs_at(w, Y)
-    log_event(w, records, KINK, 0, mode, mode, a[RECORDED, 0], a[RECORDED, 0])
+    multiplier = a[RECORDED, 0]
     # the new sign makes the event function of the kink positive again
     a[KINKS, j] = -a[KINKS, j]
     functions[2 * now.m + j].order = 1
-    if on_surface >= 0 and now.direction > 0.0 and _jumps_at_kink(w, on_surface, j):
-        code = _pass_jump(w, functions, records, on_surface)
-        if code != RUNNING:
-            return code
-    return too_many_at_once(w)
+    jumps = on_surface >= 0 and now.direction > 0.0 and _jumps_at_kink(w, on_surface, j)
+    log_event(w, records, KINK, 0, mode, mode, multiplier, multiplier)
+    code = _pass_jump(w, functions, records, on_surface) if jumps else RUNNING
+    return too_many_at_once(w) if code == RUNNING else code
 
 
 @kernel
