@@ -138,8 +138,16 @@ class UserFunctions:
 
     def taken(self, label: str) -> tuple[tuple[str, ...], ...]:
         """Return the arguments of each function of a field."""
-        where = f"{self.owner}.{label}"
-        return tuple(taken_by(where, part, signed=label == "f") for part in self.parts[label])
+        return self._taken[label]
+
+    @functools.cached_property
+    def _taken(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {
+            label: tuple(
+                taken_by(f"{self.owner}.{label}", part, signed=label == "f") for part in parts
+            )
+            for label, parts in self.parts.items()
+        }
 
     @functools.cached_property
     def clocked(self) -> bool:
