@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -231,7 +232,8 @@ def find_equilibrium(
         reach = np.abs(system.gradient(x)) @ np.maximum(np.abs(x), system.compiled.scale)
         sides = np.where(np.abs(h) <= _ON_SURFACE * reach, 0.0, np.sign(h))
     else:
-        words = list(mode) if isinstance(mode, Sequence) and not isinstance(mode, str) else [mode]
+        given: Any = mode
+        words = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
         if len(words) != m or any(word not in [*MODES] for word in words):
             needs, why = f"{m} of '+', '-' and 'slide'", "each surface has a mode."
             raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave it out.")
