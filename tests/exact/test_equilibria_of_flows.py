@@ -182,3 +182,32 @@ def test_a_branch_needs_an_equilibrium():
     point = st.switching.find_equilibrium(drawn(0)[0], np.zeros(N), "slide")
     with pytest.raises(st.ModelError, match="span"):
         st.switching.continue_equilibrium(point, "p.mu", (1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("a", "d", "b", "c", "attracting"),
+    [(-0.5, 1.0, 1.5, 4.0, False), (-0.3, 0.2, 1.0, 0.5, True), (0.1, 0.1, 1.0, 1.0, True)],
+)
+def test_two_relays_attract_by_their_spiral(a, d, b, c, attracting):
+    # half a turn multiplies |x| by (b - a)(c - d) / ((b + a)(c + d))
+    flow = st.PiecewiseSmooth(
+        h=[lambda x: x[0], lambda x: x[1]],
+        f=lambda x, s: [-a * s[0] + b * s[1], -c * s[0] - d * s[1]],
+        x0=[1.0, 0.3],
+    )
+    assert ((b - a) * (c - d) < (b + a) * (c + d)) == attracting
+    assert st.switching.find_equilibrium(flow, [0.0, 0.0]).attracting == attracting
+
+
+def test_a_parameter_constant_along_a_branch_has_no_folds():
+    # at belt speed zero every position within the friction is at rest
+    belt = st.BeltOscillator()
+    rest = st.switching.find_equilibrium(belt, [1.0, 0.0])
+    branch = st.switching.continue_equilibrium(rest, "belt_speed", (0.0, 1.0))
+    assert "fold" not in [found.kind for found in branch.bifurcations]
+
+
+@pytest.mark.parametrize("mode", [1, [["+"]]])
+def test_modes_of_another_kind_are_refused(mode):
+    with pytest.raises(st.ModelError, match="mode"):
+        st.switching.find_equilibrium(st.BeltOscillator(), [1.0, 0.0], mode=mode)

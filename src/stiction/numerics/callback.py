@@ -258,9 +258,13 @@ class ArrayCallback(_UserFunction):
         self._called = (
             tuple(map(as_compiled, self._parts)) if self._ignores_arithmetic else self._parts
         )
-        made, self.culprit = _as_c_function(_ARRAYS, self._parts, lambda: self._wrapper(fast=True))
-        if made is None:
-            made, self.culprit = _as_c_function(_ARRAYS, self._parts, self._wrapper)
+        # a single result may be a number, or a sequence of one
+        ways = [(fast, one) for fast in (True, False) for one in (True, False)]
+        for fast, one in ways if 1 in self._counts else [(True, False), (False, False)]:
+            wrapper = functools.partial(self._wrapper, fast=fast, number=one)
+            made, self.culprit = _as_c_function(_ARRAYS, self._parts, wrapper)
+            if made is not None or mode() == "plain":
+                break
         self._put(made, _C_ARRAYS, self._python)
 
     def _consecutive_slots(self) -> tuple[tuple[int, ...], ...]:
@@ -310,12 +314,13 @@ class ArrayCallback(_UserFunction):
     def _picked(self, s: Floats) -> Sequence[int]:
         return [0 if s[0] > 0.0 else 1] if self._choose else range(len(self._parts))
 
-    def _wrapper(self, *, fast: bool = False) -> Callable[..., None]:
+    def _wrapper(self, *, fast: bool, number: bool) -> Callable[..., None]:
         """Return f(x, s, p, out) that calls the parts and copies their results entry by entry.
 
         Compiled code can index tuples of mixed types by constants only, so that the source of this
         function is generated for the given counts. A result of another length gives NaN. `fast`
-        replaces returned lists by tuples, which not all functions allow.
+        replaces returned lists by tuples, which not all functions allow; with `number` single
+        results are numbers, not sequences.
         """
         n, n_signs, n_out = self._shape
         layout, used = self._layout, {name for names in self._layout.arguments for name in names}
@@ -345,7 +350,7 @@ class ArrayCallback(_UserFunction):
                 indent = "        "
             lines.append(f"{indent}r{i} = part{i}({', '.join(layout.arguments[i])})")
             lines += [f"{indent}{name}[{c}] = {name}_{c}" for name, c in arguments]
-            if count == 1 and not self._choose:
+            if count == 1 and number:
                 lines.append(f"{indent}out[{slots[0]}] = r{i}")
             else:
                 lines.append(f"{indent}good = len(r{i}) == {count}")

@@ -116,6 +116,7 @@ class _Integrator:
             energies=True,
             steps=0 if steps is None else _STEPS_PER_CALL,
         )
+        self.path.flow.progress.t_start = request.t_start
         self.policy: Policy = _STOP if method.policy is None else method.policy
         self.events, self.states = Log(Event.table(0)), Log(np.zeros((0, system.compiled.n)))
         self.losses: list[Loss] = []
@@ -231,6 +232,8 @@ class _Integrator:
             return self._at_loss("two_fold", self._slides_on())
         elif code == r.LINE_HIT:
             return self._at_loss("codim2_line", 0)
+        elif code == r.ESCAPES:
+            return self._at_loss("escaping_start", self._slides_on())
         elif code == r.EVENTS_ACCUMULATE:
             self._extrapolate()
             if self._spirals_to_equilibrium():
@@ -259,6 +262,8 @@ class _Integrator:
             self.reason = f"the state or the field is not finite beyond t = {path.t:.9g}"
             return Status.NOT_FINITE
         elif code == r.STALLED:
+            if self._spirals_to_equilibrium():
+                return None
             self.reason = (
                 f"time does not advance at t = {path.t:.9g}: "
                 "steps, or intervals between events, tend to zero"

@@ -25,14 +25,14 @@ from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.flow import records as r
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven, event_driven
-from stiction.switching.model import SwitchingSystem
+from stiction.switching.model import SwitchingSystem, sides_at
 from stiction.switching.nonuniqueness.exits import EscapingWedge, Exit, dwell_time
 
 __all__ = ["Funnel", "futures"]
 
 Floats = npt.NDArray[np.float64]
 
-# a two-fold: largest |h| over 1 + |x|, and largest |L| / (|grad h| |f|). Chosen
+# a two-fold: largest |h| over |grad h| times the states, and largest |L| / (|grad h| |f|). Chosen
 _ON_SURFACE, _TANGENT = 1e-8, 1e-6
 _METHOD = EventDriven(rtol=1e-10)
 # largest number of steps of one future; a future that needs more ends as `failed`
@@ -109,6 +109,8 @@ class Funnel(Record):
     def at(self, t: float) -> Floats:
         """Return (f, n) the states at time t, between grid times by linear interpolation."""
         i, fraction = self._interval_of(t)
+        if fraction == 0.0:
+            return self.states[:, i].copy()
         states: Floats = (1.0 - fraction) * self.states[:, i] + fraction * self.states[:, i + 1]
         return states
 
@@ -192,6 +194,14 @@ class Funnel(Record):
 
     def return_times(self, kind: str, hazard: float) -> tuple[Floats, Floats]:
         """Return the end times of the futures that end in `kind`, and their probabilities."""
+        if kind not in (*_ENDS.values(), "failed"):
+            raise ModelError(
+                "Funnel.return_times",
+                repr(kind),
+                "one of " + ", ".join((*_ENDS.values(), "failed")),
+                "these are the ends of a future.",
+                "see `end_kind`.",
+            )
         chosen = np.array([end == kind for end in self.end_kind])
         return self.end_time[chosen], self.weights(hazard)[chosen]
 
@@ -286,13 +296,13 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
     normal = system.gradient(x)[0]
     worst = 0.0
     for side in (1.0, -1.0):
-        signs = np.ones(system.compiled.m)
+        signs = sides_at(system, x)
         signs[0] = side
         rate = system.field(x, signs)
         speed = float(np.linalg.norm(normal) * np.linalg.norm(rate))
         worst = max(worst, abs(float(normal @ rate)) / max(speed, 1e-300))
     distance = abs(float(system.surfaces_at(x)[0]))
-    near = _ON_SURFACE * (1.0 + float(np.abs(x).max()))
+    near = _ON_SURFACE * float(np.abs(normal) @ np.maximum(np.abs(x), system.compiled.scale))
     if not (worst <= _TANGENT and distance <= near):
         raise ModelError(
             "futures.x_star",
@@ -400,7 +410,7 @@ def _after_exit(
     n = exit_.x.size
     first = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
     path = Trajectory(wedge.system, tolerance, grid[first:])
-    sides = np.ones(wedge.system.compiled.m)
+    sides = sides_at(wedge.system, exit_.x)
     sides[0] = side
     path.place(exit_.dwell, exit_.x, sides)
     code = path.advance(horizon, _STEPS)

@@ -36,7 +36,7 @@ from stiction.switching.user_functions import (
     values_of,
 )
 
-__all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"]
+__all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem", "sides_at"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -256,14 +256,29 @@ class SwitchingSystem(Declared, abc.ABC):
         return self._all_functions(x)[self.compiled.m :]
 
     def _all_functions(self, x: Floats) -> Floats:
-        c, at = self.compiled, self.full_state(x)
+        c, at = self.compiled, self._full(x)
         return _called(c.surface, at, np.zeros(c.m), c.params, c.m + c.k)
+
+    def _full(self, x: npt.ArrayLike) -> Floats:
+        """Return (n,) a state with the clock; the kernels read n numbers at its address."""
+        at, n = self.full_state(x), self.compiled.n
+        if at.shape != (n,):
+            self._refuse_size(
+                "a state", at.shape, n, f"the state is ({', '.join(self.state_names)})."
+            )
+        return at
+
+    def _refuse_size(self, what: str, shape: tuple[int, ...], n: int, why: str) -> None:
+        name, got = type(self).__name__, f"{what} of shape {shape}"
+        raise ModelError(name, got, f"shape ({n},)", why, f"give {n} numbers.")
 
     def field(self, x: Floats, s: Sequence[float] | Floats | float) -> Floats:
         """Return (n,) x' at `x` with the signs `s` (each +1 or -1)."""
         c = self.compiled
         signs = np.atleast_1d(np.array(s, dtype=float))
-        return _called(c.field, self.full_state(x), signs, c.params, c.n)
+        if signs.shape != (c.m,):
+            self._refuse_size("signs", signs.shape, c.m, "each surface has one sign.")
+        return _called(c.field, self._full(x), signs, c.params, c.n)
 
     def gradient(self, x: Floats) -> Floats:
         """Return (m, n) the gradients of the switching functions at `x`."""
@@ -271,7 +286,7 @@ class SwitchingSystem(Declared, abc.ABC):
 
         c = self.compiled
         out, work = np.empty(c.m * c.n), np.empty((2, c.m + c.k + c.n))
-        at = self.full_state(x)
+        at = self._full(x)
         gradients(c.surface, c.gradient, c.m, c.n, c.params.ctypes.data, c.scale, at, out, work)
         return out.reshape(c.m, c.n)
 
@@ -351,6 +366,11 @@ class SwitchingSystem(Declared, abc.ABC):
             object.__setattr__(self, "x0", x0)
 
 
+def sides_at(system: SwitchingSystem, x: Floats) -> Floats:
+    """Return (m,) the signs of the switching functions at `x`; 1 where one is zero."""
+    return np.where(system.surfaces_at(x) < 0.0, -1.0, 1.0)
+
+
 def _plain(values: object) -> Floats:
     """Return a contiguous copy, so that kernels are compiled for one type of array only."""
     return np.array(values, dtype=np.float64, order="C")
@@ -379,7 +399,8 @@ class PiecewiseSmooth(SwitchingSystem):
     f_plus, f_minus : x' where h > 0 and where h < 0, each smooth across h = 0; with
         several surfaces give `f` instead
     f : f(x, s) with the signs s_1 .. s_m of the switching functions; or f(t, x, s, p)
-    kinks : functions at whose zeros the field is not smooth; crossing such a zero is an event
+    kinks : functions at whose zeros the field has a kink or jumps; crossing such a zero is an
+        event
     x0 : initial state; its length is the dimension of the flow
     mode : initial mode on a surface, "+", "-" or "slide"; None if only one is admissible
     names : names of the states; x1, x2, ... by default
@@ -426,6 +447,13 @@ class PiecewiseSmooth(SwitchingSystem):
             object.__setattr__(self, "kinks", (self.kinks,))
         if isinstance(self.names, str):
             object.__setattr__(self, "names", (self.names,))
+        if not self.kinks:
+            object.__setattr__(self, "kinks", ())
+        if not self.surfaces:
+            needs, why = "one switching function or several", "a flow switches where one is zero."
+            raise ModelError(
+                f"{name}.h", "no function", needs, why, "for example h=lambda x: x[0]."
+            )
         for label, part in self._functions():
             if not callable(part):
                 raise ModelError(
@@ -471,10 +499,13 @@ class PiecewiseSmooth(SwitchingSystem):
                 where, self.scale, size=size, per="state", rule="positive", why=why, try_=try_
             )
             object.__setattr__(self, "scale", scale)
-        if self.names is not None and len(tuple(self.names)) != x0.size:
+        words = None if self.names is None else tuple(self.names)
+        if words is not None and (
+            len(words) != x0.size or not all(isinstance(word, str) for word in words)
+        ):
             raise ModelError(
                 f"{name}.names",
-                f"{len(tuple(self.names))} names",
+                repr(words),
                 f"{x0.size} names, one per state",
                 "they are the columns of the results.",
                 "leave them out for x1, x2, ...",
@@ -577,10 +608,13 @@ class PiecewiseSmooth(SwitchingSystem):
             changed = {**(parameters if isinstance(parameters, Mapping) else {}), **named}
             unknown = [name for name in changed if name not in old]
             good, known = not unknown and bool(changed), ", ".join(old)
+            # a sequence has no names
+            good = good and (isinstance(parameters, Mapping) or np.size(parameters) == 0)
             new = {**old, **changed}
         else:
             size = 0 if old is None else len(old)
-            good, known = not named and 0 < len(parameters) == size, f"{size} numbers in a row"
+            count = 0 if isinstance(parameters, Mapping) else np.size(parameters)
+            good, known = not named and 0 < count == size, f"{size} numbers in a row"
         if not good:
             raise ModelError(
                 "PiecewiseSmooth.with_parameters",
@@ -641,12 +675,15 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
         at = start + scale * rng.uniform(-3.0, 3.0, n)
         gradients(surface, 0, m, n, p.ctypes.data, scale, at, out, work)
         entries.append(out.reshape(m, n))
-    # differences of a linear h vary by rounding only; the result is rounded to 13 digits
-    spread = np.max(np.abs(np.array(entries) - entries[0]))
-    size = float(np.max(np.abs(entries[0])))
-    if size == 0.0 or not spread <= 1e-11 * size:
+    # differences of a linear h vary by rounding only; the result is rounded to 13 digits. The
+    # largest change of each h by one state is its unit
+    slopes = np.array(entries) * scale
+    size = np.max(np.abs(slopes[0]), axis=1, keepdims=True)
+    spread = np.max(np.abs(slopes - slopes[0]), axis=(0, 2))
+    if not ((size > 0.0).all() and (spread <= 1e-11 * size[:, 0]).all()):
         return None
-    return np.where(np.abs(entries[0]) < 1e-13 * size, 0.0, np.round(entries[0] / size, 13) * size)
+    kept = np.where(np.abs(slopes[0]) < 1e-13 * size, 0.0, np.round(slopes[0] / size, 13) * size)
+    return np.asarray(kept / scale)
 
 
 def _sized(x0: Sequence[float] | None) -> Sequence[float]:

@@ -156,8 +156,10 @@ def noise_study(
 
     level, steps = _checked(levels, t_end, paths, step, away, seed)
     c, (lost, x_lost) = system.compiled, _first_loss(system, float(t_end))
-    x0, scale = system.start_state(), np.array(c.scale)
-    size = (system.gradient(x_lost)[0] * scale).astype(np.float64)
+    x0, scale, noisy = system.start_state(), np.array(c.scale), np.array(c.scale)
+    # a clock has no noise
+    noisy[len(system.start_names) :] = 0.0
+    size = (system.gradient(x_lost)[0] * noisy).astype(np.float64)
     reach = float(np.abs(system.gradient(x0)[0] * scale).sum())
     slope = np.full(c.n, np.nan)
     if c.plane is not None:
@@ -179,7 +181,9 @@ def noise_study(
         )
         rng = np.random.default_rng([seed, i])
         arrays = (exits[i], final[i], work)
-        missed, late = noisy_paths(addresses, c.params, scale, slope, x0, noise, rng, *arrays)
+        missed, late = noisy_paths(
+            addresses, c.params, scale, noisy, slope, x0, noise, rng, *arrays
+        )
         resolved[i] = missed == np.inf and not late
     for strength in level[~resolved]:
         warnings.warn(

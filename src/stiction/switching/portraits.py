@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.switching.model import SwitchingSystem
+from stiction.switching.model import SwitchingSystem, sides_at
 from stiction.switching.wheel.model import WheelOnTurntable
 
 __all__ = ["Portrait", "local_arcs", "local_sticking", "portrait", "wheel_surface"]
@@ -65,7 +65,8 @@ def portrait(system: SwitchingSystem, x: npt.ArrayLike) -> Portrait:
 
     Parameters
     ----------
-    x : (..., n) points with h = 0; where the field is not smooth, its value of one side is used
+    x : (..., n) points with h_1 = 0, on the side of other surfaces given by the signs of their h;
+        where the field is not smooth, its value of one side is used
 
     Source: Szalai, Jeffrey 2014, section III.
     Verified by: tests/unit/switching/test_portraits.py::test_regions_and_sticking_flow
@@ -77,13 +78,13 @@ def portrait(system: SwitchingSystem, x: npt.ArrayLike) -> Portrait:
     >>> found.l_plus.round(9).tolist(), found.l_minus.round(9).tolist()
     ([-1.0], [1.0])
     """
-    points = np.array(x, dtype=np.float64)
+    points = system.full_state(x)
     rows = points.reshape(-1, points.shape[-1])
-    signs = np.ones(system.compiled.m)
     fields = np.empty((2, *rows.shape))
     rates = np.empty((2, len(rows)))
     for k, row in enumerate(rows):
         gradient = system.gradient(row)[0]
+        signs = sides_at(system, row)
         for side, sign in enumerate((1.0, -1.0)):
             signs[0] = sign
             fields[side, k] = system.field(row, signs)

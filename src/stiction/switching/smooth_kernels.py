@@ -159,6 +159,7 @@ def noisy_paths(
     addresses: Table[Addresses],
     p: Vector,
     scale: Vector,
+    spread: Vector,
     slope: Vector,
     x0: Vector,
     noise: Noise,
@@ -167,10 +168,11 @@ def noisy_paths(
     final: Matrix,
     work: Matrix,
 ) -> tuple[float, int]:
-    """Follow paths of dx = f(x; sgn h) dt + level scale dW by Euler and Maruyama's scheme.
+    """Follow paths of dx = f(x; sgn h) dt + level spread dW by Euler and Maruyama's scheme.
 
     Parameters
     ----------
+    spread : (n,) scale of the noise of each state, 0 for a clock
     slope : (n,) the gradient of h if the surface is a plane, else NaN
     exits : (3, paths), filled with the time of the last visit to the surface where it repels, the
         time at which |h| reached `away`, and the side; NaN, NaN, 0 for a path that has not left
@@ -218,7 +220,7 @@ def noisy_paths(
             # Euler and Maruyama: drift times the step, noise times its square root
             root, before = noise.level * math.sqrt(step), h
             for c in range(n):
-                x[c] += step * rate[c] + root * scale[c] * rng.standard_normal()
+                x[c] += step * rate[c] + root * spread[c] * rng.standard_normal()
             call_arrays(of.surface, x, signs, p, values)
             t, h = t + step, values[0]
             # where both fields point to the same side the surface is crossed

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.run import Request
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.numerics.checks import Record, number, numbers, whole
@@ -75,7 +75,12 @@ class SmoothingStudy(Record):
 
     @property
     def order(self) -> Floats:
-        """(s,) order of convergence: exponent of the error as a power of the width."""
+        """(s,) order of convergence: exponent of the error as a power of the width.
+
+        NaN for fewer than two different widths.
+        """
+        if np.unique(self.widths).size < 2:
+            return np.full(len(self.shapes), np.nan)
         logs = np.log(self.widths)
         slopes = [np.polyfit(logs, np.log(row), 1)[0] for row in self.error]
         return np.array(slopes)
@@ -118,7 +123,8 @@ def smoothed_run(
 
     Raises
     ------
-    ModelError : for a system of several surfaces, or a sign this package does not know.
+    ModelError : for a system of several surfaces, a sign this package does not know, or another
+        argument that is not valid.
     SolveError : if LSODA fails, or needs more than five million evaluations; if the field of the
         other side of h = 0, continued to a saved state, contributes as if it were near the surface.
 
@@ -138,17 +144,7 @@ def smoothed_run(
     from stiction.switching.smooth_kernels import smooth_rates
 
     c = system.compiled
-    if c.m != 1 or not isinstance(sign, (TanhSign, SquareRootSign)):
-        raise ModelError(
-            "smoothed_run",
-            f"{c.m} surfaces and {type(sign).__name__}",
-            "one surface, and TanhSign or SquareRootSign",
-            "only the sign of one switching function is regularised.",
-            "take a system with one surface, and one of these two signs.",
-        )
-    why = "it is the width over which the regularised sign changes from -1 to 1."
-    try_ = "give a small fraction of the usual size of h."
-    number("smoothed_run.width", width, rule="positive", why=why, try_=try_)
+    time, x0 = _checked(system, sign, width, time, x0, rtol)
     tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
     addresses = Addresses.of(c, system.smooth_field)
     calls = 0
@@ -177,6 +173,40 @@ def smoothed_run(
     states = np.asarray(answer.y.T)
     _check_sides(system, answer.t, states, sign, width)
     return states
+
+
+def _checked(
+    system: SwitchingSystem,
+    sign: SmoothSign,
+    width: float,
+    time: Floats,
+    x0: Sequence[float] | Floats | None,
+    rtol: float,
+) -> tuple[Floats, Floats | None]:
+    """Return the times and the start of `smoothed_run`; refuse arguments that are not valid."""
+    c = system.compiled
+    if c.m != 1 or not isinstance(sign, (TanhSign, SquareRootSign)):
+        raise ModelError(
+            "smoothed_run",
+            f"{c.m} surfaces and {type(sign).__name__}",
+            "one surface, and TanhSign or SquareRootSign",
+            "only the sign of one switching function is regularised.",
+            "take a system with one surface, and one of these two signs.",
+        )
+    why = "it is the width over which the regularised sign changes from -1 to 1."
+    try_ = "give a small fraction of the usual size of h."
+    number("smoothed_run.width", width, rule="positive", why=why, try_=try_)
+    number("smoothed_run.rtol", rtol, rule="positive", why="it is a tolerance.", try_="give 1e-9.")
+    why, try_ = "states are returned at these times.", "for example np.linspace(0.0, 1.0, 5)."
+    time = numbers("smoothed_run.time", time, per="time", why=why, try_=try_)
+    if not (np.diff(time) > 0.0).all():
+        raise ModelError("smoothed_run.time", "times that do not rise", "rising times", why, try_)
+    if x0 is None:
+        return time, None
+    why, try_ = "it is the start of the run.", "leave it out for the start of the system."
+    # with the clock of a flow or without it
+    size = c.n if np.size(x0) == c.n else len(system.start_names)
+    return time, numbers("smoothed_run.x0", x0, size=size, per="state", why=why, try_=try_)
 
 
 def _check_sides(
@@ -247,14 +277,14 @@ def smoothing_study(
         why="it is the width over which the regularised sign changes from -1 to 1.",
         try_="for example [1e-2, 1e-3, 1e-4].",
     )
-    why, try_ = "the runs start at 0.", "give an end time such as 2.5."
-    number("smoothing_study.t_end", t_end, rule="positive", why=why, try_=try_)
-    why, try_ = "a run leaves the surface at this |h|.", "give 0.005."
-    number("smoothing_study.away", away, rule="positive", why=why, try_=try_)
+    why = "the runs start at 0."
+    number("smoothing_study.t_end", t_end, rule="positive", why=why, try_="for example 2.5.")
+    why = "a run leaves the surface at this |h|."
+    number("smoothing_study.away", away, rule="positive", why=why, try_="give 0.005.")
     why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)
     whole("smoothing_study.saves", saves, least=2, each=each, why=why, try_="401.")
     time = np.linspace(0.0, float(t_end), saves)
-    run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(t_end), time))
+    run = _exact(system, time)
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
     exact = np.full((time.size, system.compiled.n), np.nan)
     count = int(np.searchsorted(time, min(lost, t_end), side="right"))
@@ -291,6 +321,16 @@ def smoothing_study(
         spread=np.array(spread).reshape(shape),
         perturbation=perturbation,
     )
+
+
+def _exact(system: SwitchingSystem, time: Floats) -> Run:
+    """Return the set-valued run; refuse one that fails before its end or a loss of determinism."""
+    run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(time[-1]), time))
+    if not (run.status.ok or run.determinism.losses):
+        got, needs = f"a set-valued run up to t = {run.t_end:.6g}", f"a run up to {time[-1]:.6g}"
+        why, try_ = f"it is the exact solution: {run.reason}.", "take an earlier t_end."
+        raise SolveError(explain("smoothing_study", got, needs, why, try_))
+    return run
 
 
 def _leaving(

@@ -1,15 +1,17 @@
 """User functions of a `PiecewiseSmooth` flow: their arguments, a first call, and compilation.
 
 A function of one surface is f(x) or f(t, x, p), a field with the signs s of the switching functions
-f(x, s) or f(t, x, s, p); t, s and p may be omitted if the others keep these names. If a function
-takes the time, the time becomes an additional last state, the clock, so that the kernels integrate
-an autonomous flow. Before compilation each function is called once to check its result.
+f(x, s) or f(t, x, s, p); t, s and p may be omitted if the others keep these names and their order.
+If a function takes the time, the time becomes an additional last state, the clock, so that the
+kernels integrate an autonomous flow. Before compilation each function is called once to check its
+result.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import keyword
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +37,7 @@ CLOCK = "clock"
 # largest number of cached compiled functions
 _MOST_CACHED = 128
 _COMPILED: OrderedDict[object, ArrayCallback] = OrderedDict()
-# arguments of a function, by their number; functions with other numbers are identified by names
+# arguments of a function, by their number, unless their names are these
 _USUAL = {1: ("x",), 3: ("t", "x", "p")}
 _SIGNED = {2: ("x", "s"), 4: ("t", "x", "s", "p")}
 
@@ -63,18 +65,20 @@ def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple
         return next(iter(known.values()))
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     names = tuple(p.name for p in given if p.kind in kinds and p.default is p.empty)
-    if len(names) in known:
-        return known[len(names)]
     every = known[max(known)]
     remaining = iter(every)
     if "x" in names and all(name in remaining for name in names):
         return names
+    usual = known.get(len(names), ())
+    # a known name at the place of another argument contradicts the number
+    if usual and all(n == u or n not in every for n, u in zip(names, usual, strict=True)):
+        return usual
     raise ModelError(
         where,
         f"a function of ({', '.join(names)})",
         " or ".join(f"f({', '.join(one)})" for one in known.values()),
-        "its arguments are identified by their number; if one of "
-        f"{', '.join(every)} is omitted, by their names.",
+        "its arguments are identified by their number; if their names are of "
+        f"{', '.join(every)}, by these, in this order.",
         f"write it as a function of ({', '.join(every)}).",
     )
 
@@ -92,8 +96,11 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
     if not isinstance(given, Mapping):
         return numbers(where, given, per="parameter", why=why, try_=try_)
     for name in given:
-        if not str(name).isidentifier() or name.startswith("_"):
-            raise ModelError(where, repr(name), "identifiers of Python without first _", why, try_)
+        word = str(name)
+        if not word.isidentifier() or keyword.iskeyword(word) or word.startswith("_"):
+            raise ModelError(
+                where, repr(name), "identifiers of Python, no keywords, without first _", why, try_
+            )
     return {n: number(f"{where}[{n!r}]", v, why=why, try_=try_) for n, v in given.items()}
 
 
@@ -131,8 +138,16 @@ class UserFunctions:
 
     def taken(self, label: str) -> tuple[tuple[str, ...], ...]:
         """Return the arguments of each function of a field."""
-        where = f"{self.owner}.{label}"
-        return tuple(taken_by(where, part, signed=label == "f") for part in self.parts[label])
+        return self._taken[label]
+
+    @functools.cached_property
+    def _taken(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {
+            label: tuple(
+                taken_by(f"{self.owner}.{label}", part, signed=label == "f") for part in parts
+            )
+            for label, parts in self.parts.items()
+        }
 
     @functools.cached_property
     def clocked(self) -> bool:
@@ -172,18 +187,31 @@ class UserFunctions:
         return np.empty(0) if self.parameters is None else np.array(self.parameters)
 
     def check_at(self, state: Floats, *, finite: bool) -> None:
-        """Call every function once; refuse a wrong size, and values not finite if `finite`."""
+        """Call every function once; refuse a wrong size, and values not finite if `finite`.
+
+        Functions of time need not be defined at the time of this state, 0 at the creation.
+        """
         sizes = {"h": 1, "kinks": 1, "h_gradient": self.m * self.gradient_size}
         signs = np.ones(self.m)
         for label, parts in self.parts.items():
             count = sizes.get(label, self.n)
             for i in range(len(parts)):
+                timed = finite and "t" in self.taken(label)[i]
                 for s in (signs, -signs) if label == "f" else (signs,):
                     call = functools.partial(self.call, label, i, state, s)
-                    _check_value(f"{self.owner}.{label}", call, count, finite=finite)
+                    _check_value(
+                        f"{self.owner}.{label}",
+                        call,
+                        count,
+                        finite=finite and not timed,
+                        any_=timed,
+                    )
 
     def check_gradient(self, state: Floats, scale: Floats) -> None:
         """Compare `h_gradient` with central differences of h of order 4 at `state`; refuse errors.
+
+        The differences are taken over several distances: some may be too large for h, or so small
+        that rounding dominates.
 
         Parameters
         ----------
@@ -192,20 +220,40 @@ class UserFunctions:
         if "h_gradient" not in self.parts:
             return
         signs = np.ones(self.m)
-        given = np.asarray(self.call("h_gradient", 0, state, signs), dtype=np.float64)
+        try:
+            with np.errstate(all="ignore"):
+                given = np.asarray(self.call("h_gradient", 0, state, signs), dtype=np.float64)
+        except ArithmeticError:
+            # functions of time need not be defined at time 0
+            return
         given = given.reshape(self.m, -1)
+        if not np.isfinite(given).all():
+            return
         for i in range(self.m):
+            reach = np.maximum(np.abs(state), scale)[: given.shape[1]]
+            rounding = 8.0 * 2.2e-16 * float(np.abs(given[i]) @ reach)
             for j in range(self.gradient_size):
-                rise = 0.0
-                for a, weight in ((1, 2.0 / 3.0), (2, -1.0 / 12.0)):
-                    for sign in (1.0, -1.0):
-                        at = state.copy()
-                        at[j] += sign * a * 1e-3 * scale[j]
-                        step = sign * weight / (1e-3 * scale[j])
-                        rise += step * float(self.call("h", i, at, signs))
                 size = float(np.abs(given[i] * scale[: given.shape[1]]).sum()) / scale[j]
-                if not abs(rise - given[i, j]) <= 1e-5 * (size + abs(rise)):
-                    self._refuse_gradient(i, j, float(given[i, j]), rise)
+                distances = scale[j] * np.array([1e-3, 1e-4, 1e-5])
+                # chosen: rounding of more than a hundredth hides the gradient
+                clear = [float(d) for d in distances if rounding / d <= 1e-2 * size]
+                rises = [self._difference(i, j, d, state) for d in clear]
+                agree = [
+                    abs(rise - given[i, j]) <= 1e-5 * (size + abs(rise)) + rounding / d
+                    for d, rise in zip(clear, rises, strict=True)
+                ]
+                if agree and not any(agree):
+                    self._refuse_gradient(i, j, float(given[i, j]), rises[0])
+
+    def _difference(self, i: int, j: int, d: float, state: Floats) -> float:
+        """Return the central difference of order 4 of h_i along state j."""
+        rise, signs = 0.0, np.ones(self.m)
+        for a, weight in ((1, 2.0 / 3.0), (2, -1.0 / 12.0)):
+            for sign in (1.0, -1.0):
+                at = state.copy()
+                at[j] += sign * a * d
+                rise += sign * weight / d * float(self.call("h", i, at, signs))
+        return rise
 
     def _refuse_gradient(self, i: int, j: int, given: float, rise: float) -> None:
         along = f"state {j + 1}" if j < self.n else "the time"
@@ -291,7 +339,7 @@ class UserFunctions:
         return 0 if self.parameters is None else len(self.parameters)
 
 
-def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool) -> None:
+def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool, any_: bool) -> None:
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
     why = "it is called once at the initial state x0 as a check."
     try_ = "call it with x0 yourself; each component of a result must be one number."
@@ -300,6 +348,8 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool) -
         with np.errstate(all="ignore"):
             value = np.asarray(call(), dtype=np.float64)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        if any_ and isinstance(error, ArithmeticError):
+            return
         got = f"{type(error).__name__}: {error}"
         raise ModelError(where, got, needs, why, try_) from error
     if value.size != n or (n > 1 and value.ndim != 1):

@@ -22,7 +22,7 @@ def curve(gap, hamaker, r0):
 def test_the_cap_has_the_constants_of_the_table():
     # r0 = 131.881 nm, A_H = 9.57121e-15 J, g_eq = 83.978 nm, g_max = 100.85 nm; section 1
     assert CAP.r0 == pytest.approx(131.881e-9, rel=1e-5)
-    assert CAP.hamaker == pytest.approx(9.57121e-15, rel=1e-5)
+    assert CAP.hamaker == pytest.approx(9.57121e-15, rel=1e-5, abs=0.0)
     assert CAP.gap_eq == pytest.approx(83.978e-9, rel=1e-4)
     assert CAP.gap_max == pytest.approx(100.85e-9, rel=1e-4)
 

@@ -388,3 +388,63 @@ def test_passing_a_line_closely_is_the_same_at_every_tolerance():
         ends.append(st.solve(wheel, method, t_span=(0.0, 120.0)))
     assert list(ends[0].events["kind"]) == list(ends[1].events["kind"])
     assert ends[0].final["r"] == pytest.approx(ends[1].final["r"], rel=1e-6)
+
+
+@pytest.mark.parametrize("when", [0.25, 0.37])
+@pytest.mark.parametrize(
+    ("force", "kinds"), [(0.5, ["kink"]), (1.2, ["kink", "leave"]), (-2.0, ["kink", "leave"])]
+)
+def test_a_load_step_on_a_block_at_rest(force, kinds, when):
+    # friction holds forces up to 1; beyond it the block slips from the time of the step on
+    block = PiecewiseSmooth(
+        h=lambda t, x, p: x[1],
+        f=lambda t, x, s, p: [x[1], -s[0] + (p[0] if t > p[1] else 0.1)],
+        kinks=[lambda t, x, p: t - p[1]],
+        x0=[0.0, 0.0],
+        parameters=[force, when],
+    )
+    run = st.solve(block, t_span=(0.0, 1.0), save=2)
+    assert list(run.event_log.kind) == kinds
+    excess = np.sign(force) * max(abs(force) - 1.0, 0.0)
+    rest = 1.0 - when
+    assert run.final["x1"] == pytest.approx(0.5 * excess * rest**2, abs=1e-11)
+    by = block.tangents(None, (0.0, 1.0), ["p[0]", "p[1]"]).final_by[0]
+    assert by == pytest.approx([0.5 * rest**2 * (excess != 0.0), -excess * rest], abs=1e-9)
+
+
+def test_a_load_step_on_one_of_two_blocks_at_rest():
+    blocks = PiecewiseSmooth(
+        h=[lambda x: x[0], lambda x: x[1]],
+        f=lambda t, x, s, p: [-s[0] + (2.0 if t > 0.3 else 0.0), -s[1] + 0.2],
+        kinks=[lambda t, x, p: t - 0.3],
+        x0=[0.0, 0.0],
+    )
+    run = st.solve(blocks, t_span=(0.0, 1.0), save=2)
+    assert list(run.event_log.kind) == ["kink", "leave"]
+    assert [run.final["x1"], run.final["x2"]] == pytest.approx([0.7, 0.0], abs=1e-11)
+
+
+def test_sliding_that_becomes_escaping_at_a_kink_is_a_loss():
+    switched = PiecewiseSmooth(
+        h=lambda x: x[0],
+        f=lambda t, x, s, p: [0.1 - (s[0] if t < 0.3 else -s[0])],
+        kinks=[lambda t, x, p: t - 0.3],
+        x0=[0.0],
+    )
+    loss = st.solve(switched, t_span=(0.0, 1.0), save=2).determinism.losses[0]
+    assert (loss.kind, loss.time) == ("escaping_start", pytest.approx(0.3, abs=1e-12))
+    run = st.solve(switched, EventDriven(policy=Leave("+")), t_span=(0.0, 1.0), save=2)
+    assert run.final["x1"] == pytest.approx(1.1 * 0.7, abs=1e-11)
+
+
+def test_accumulation_does_not_depend_on_the_start_time():
+    # arcs of decreasing height on a surface; their time is some 1e-5
+    hops = PiecewiseSmooth(
+        h=lambda x: x[0],
+        f=lambda x, s: [x[1], -s[0] - 100.0 * x[1]],
+        x0=[0.0, 2e-5],
+        mode="+",
+        scale=[1e-9, 1e-5],
+    )
+    runs = [st.solve(hops, t_span=(t, t + 0.005), save=2) for t in (0.0, 1000.0)]
+    assert len(runs[0].events) == len(runs[1].events) > 100

@@ -7,6 +7,7 @@ import pytest
 
 from stiction.errors import ModelError
 from stiction.switching.flow.trajectory import Tolerance
+from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.nonuniqueness.exits import EscapingWedge, dwell_time
 from stiction.switching.presets import NormalForm
 
@@ -25,6 +26,26 @@ def test_dwell_of_the_normal_form(w):
     assert origin == "two_fold"
     assert dwell == pytest.approx(CLOCK @ np.array(w), rel=1e-8)
     assert np.max(np.abs(back.x)) < 1e-6
+
+
+def test_another_surface_keeps_its_sign():
+    # the fields of the normal form where x4 < 0, and none where x4 > 0
+    def field(x, s):
+        size = 0.5 - 0.5 * s[1]
+        up, down = 0.5 + 0.5 * s[0], 0.5 - 0.5 * s[0]
+        return [
+            size * (down * x[2] - up * x[1]),
+            size * (up + down * J2),
+            size * (up * J1 + down),
+            0.0,
+        ]
+
+    x = [0.0, -0.3, -0.1, -1.0]
+    flow = PiecewiseSmooth(h=[lambda x: x[0], lambda x: x[3]], f=field, x0=x)
+    dwell, origin, _ = dwell_time(flow, np.array(x), Tolerance(1e-11))
+    assert origin == "two_fold"
+    assert dwell == pytest.approx(CLOCK @ x[1:3], rel=1e-8)
+    assert EscapingWedge(flow, np.array([0.0, 0.0, 0.0, -1.0]), Tolerance(1e-11)).sides[1] == -1.0
 
 
 def test_exit_at_a_distance():

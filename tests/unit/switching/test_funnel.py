@@ -93,6 +93,8 @@ def test_wheel_futures_end_on_the_line():
     assert "codim2_line" in funnel.end_kind
     times, weights = funnel.return_times("codim2_line", 1.0)
     assert times.size == weights.size > 0
+    with pytest.raises(ModelError, match="one of horizon, two_fold"):
+        funnel.return_times("twofold", 1.0)
     ended = np.array([kind == "codim2_line" for kind in funnel.end_kind])
     assert np.isnan(funnel.states[ended, -1]).all()
 

@@ -125,6 +125,10 @@ def test_futures_that_ended_are_left_out():
     w = probabilities()
     for t, alive in ((0.0, [0, 1, 2, 3]), (1.0, [1, 2, 3]), (1.5, [1, 2]), (3.0, [1])):
         assert made.running(t, HAZARD) == pytest.approx(w[alive].sum())
+    # a future that ends between two times of the grid is there at the first of them
+    made.states[0, 1:] = made.states[2, 2:] = made.states[3, 2:] = np.nan
+    for t, alive in ((0.0, [0, 1, 2, 3]), (1.0, [1, 2, 3]), (1.5, [1]), (3.0, [1])):
+        assert np.flatnonzero(np.isfinite(made.at(t)).all(axis=1)).tolist() == alive
     times, shares = made.return_times("fold", HAZARD)
     assert times.tolist() == [0.5, 2.0]
     assert shares == pytest.approx(w[[0, 2]])

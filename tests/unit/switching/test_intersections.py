@@ -169,6 +169,15 @@ def test_a_spiral_into_an_intersection_goes_on_there():
     assert np.asarray(run.data["mode"])[-1].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "matrix", [((0.0, 1.0), (-1.0, -0.2)), ((0.1, 1.0), (-1.0, -0.3)), ((0.3, 1.0), (-0.5, -0.2))]
+)
+def test_a_spiral_whose_intervals_alternate_goes_on_in_sliding(matrix):
+    run = relay(matrix, (1.0, 0.3), t_end=20.0)
+    assert run.status is Status.SOLVED
+    assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
 def test_both_sliding_vectors_are_solved_and_followed():
     stopped = st.solve(flow(two_roots_field, 4), t_span=(0.0, 4.0))
     assert stopped.reason.count("codimension-2 sliding") == 2

@@ -137,5 +137,20 @@ def test_sizes_of_a_clock_and_of_fields_that_end_somewhere():
 
     # nothing is known beyond the end of the field
     state, clock = sizes_of(field, np.array([1e-9, 0.0]), 1, 1)
-    assert state == pytest.approx(1e-9, rel=1e-6)
+    assert state == pytest.approx(1e-9, rel=1e-6, abs=0.0)
     assert clock == pytest.approx(1e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("normals", "scale"),
+    [([[1e14, 1.0]], [1e-14, 1.0]), ([[1e14, 0.0], [0.0, 1.0]], None), ([[1e5, 0], [0, np.pi]], 1)],
+)
+def test_each_plane_has_its_own_unit(normals, scale):
+    rows = np.array(normals, dtype=float).tolist()
+    flow = PiecewiseSmooth(
+        h=[lambda x, a=a, b=b: a * x[0] + b * x[1] for a, b in rows],
+        f=lambda x, s: [0.0 * x[0], -s[0]],
+        x0=[0.0, 1.0],
+        scale=scale,
+    )
+    assert flow.compiled.plane == pytest.approx(np.array(rows), rel=1e-12)

@@ -72,6 +72,13 @@ def test_paths_without_an_exit_have_no_side_and_one_level_no_exponent():
     assert two.exponent == pytest.approx(1.0)
 
 
+def test_a_clock_has_no_noise():
+    flow = st.PiecewiseSmooth(h=lambda x: x[0], f=lambda t, x, s, p: [s[0] * (t - 0.3)], x0=[0.0])
+    final = noise_study(flow, [0.05], 1.0, paths=6, step=1e-3).final[0]
+    assert (np.abs(final[:, 1] - 1.0) < 2e-3).all()
+    assert np.ptp(final[:, 0]) > 0.01
+
+
 @pytest.mark.parametrize(
     ("levels", "t_end", "more", "match"),
     [

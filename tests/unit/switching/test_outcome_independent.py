@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.switching.flow.inspection import Inspection, inspect_states
+from stiction.switching.model import PiecewiseSmooth
 
 SIN = COS = -math.sqrt(0.5)
 
@@ -65,3 +67,18 @@ def test_a_flow_without_energies_is_not_audited_for_them():
     assert names == ["stays_on_surface", "stays_on_its_side", "multiplier_within_bound"]
     # nothing slides: no multiplier, no distance from the surface
     assert [line.value for line in run.audit] == [0.0, 0.0, 0.0]
+
+
+def test_a_gradient_that_is_not_a_number_is_an_infinite_error():
+    flow = PiecewiseSmooth(
+        h=lambda x: x[0],
+        f=lambda x, s: [-s[0], -1.0],
+        x0=[1.0, 1.0],
+        h_gradient=lambda x: [1.0, 0.0 * np.sqrt(x[1])],
+    )
+    c, worst, found = flow.compiled, Inspection.table(), []
+    for x, sign in (([0.5, 1.0], 1.0), ([0.5, -1.0], 1.0), ([0.0, -1.0], 0.5)):
+        record = c.surface, c.gradient, c.params, *c.sizes_and_normals, c.k
+        inspect_states(*record, np.array([x]), np.array([[sign]]), worst, 0)
+        found.append((worst[0].off, worst[0].wrong_side))
+    assert found == [(0.0, 0.0), (0.0, np.inf), (np.inf, np.inf)]

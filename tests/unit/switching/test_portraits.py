@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.portraits import local_arcs, local_sticking, portrait, wheel_surface
-from stiction.switching.presets import NormalForm
+from stiction.switching.presets import NormalForm, TwoBlockStickSlip
 from stiction.switching.wheel.model import WheelOnTurntable
 
 
@@ -57,3 +58,17 @@ def test_arcs_follow_the_fields():
         along = system.field(middle, float(side))
         assert np.cross(slope, along) == pytest.approx(np.zeros(3), abs=1e-12)
         assert slope @ along > 0.0
+
+
+def test_other_surfaces_keep_their_signs():
+    blocks, at = TwoBlockStickSlip(), [0.0, 0.0, 0.2, -1.0]
+    found = portrait(blocks, [at])
+    # the second block moves backward
+    assert blocks.surfaces_at(at)[1] < 0.0
+    assert found.f_plus[0].tolist() == blocks.field(at, [1.0, -1.0]).tolist()
+    assert found.f_minus[0].tolist() == blocks.field(at, [-1.0, -1.0]).tolist()
+
+
+def test_points_may_lack_the_clock():
+    forced = PiecewiseSmooth(h=lambda x: x[0], f=lambda t, x, s, p: [-s[0] + t], x0=[0.0])
+    assert portrait(forced, [[0.0]]).f_plus.tolist() == [[-1.0, 1.0]]

@@ -70,6 +70,33 @@ def test_bad_widths(widths):
         smoothing_study(START, widths, 1.0)
 
 
+def test_a_set_valued_run_that_ends_early_is_refused():
+    falling = st.PiecewiseSmooth(
+        h=lambda x: x[0], f=lambda x, s: [-s[0] / x[1], -1.0], x0=[1.0, 0.3]
+    )
+    with pytest.raises(st.SolveError, match=r"a set-valued run up to t = 0\.3"):
+        smoothing_study(falling, [1e-2], 1.0)
+
+
+def test_one_width_has_no_order(study):
+    one = dataclasses.replace(study, widths=study.widths[:1], error=study.error[:, :1])
+    assert np.isnan(one.order).all()
+
+
+@pytest.mark.parametrize(
+    ("time", "more", "field"),
+    [
+        ([0.0, 1.0], {"x0": [0.0]}, "x0"),
+        ([0.0, 1.0], {"x0": [0.0, np.nan, 0.0]}, "x0"),
+        ([0.0, 1.0], {"rtol": -1.0}, "rtol"),
+        ([1.0, 0.0], {}, "time"),
+    ],
+)
+def test_arguments_of_a_smoothed_run(time, more, field):
+    with pytest.raises(ModelError, match=f"smoothed_run.{field}"):
+        smoothed_run(START, TanhSign(), 1e-2, np.array(time), **more)
+
+
 def test_several_surfaces_are_refused():
     with pytest.raises(ModelError, match="one surface"):
         smoothed_run(st.switching.TwoBlockStickSlip(), TanhSign(), 1e-3, np.array([0.0, 1.0]))

@@ -68,6 +68,8 @@ def with_a_clock_by_hand(values):
         (lambda t, x: x, False, ("t", "x")),
         (lambda y, z: y, True, ("x", "s")),
         (lambda x, s, p: x, True, ("x", "s", "p")),
+        (lambda x, p: x, True, ("x", "p")),
+        (lambda t, x: x, True, ("t", "x")),
         (lambda t, x, s: x, True, ("t", "x", "s")),
         (lambda t, x, s, p: x, True, ("t", "x", "s", "p")),
         (lambda *given: given, False, ("x",)),
@@ -79,11 +81,20 @@ def test_what_functions_take(function, signed, names):
 
 
 @pytest.mark.parametrize(
-    "function", [lambda y, z: y, lambda p, x: x, lambda: 1.0, lambda a, b, c, d: a]
+    ("function", "signed"),
+    [
+        (lambda y, z: y, False),
+        (lambda p, x: x, False),
+        (lambda: 1.0, False),
+        (lambda a, b, c, d: a, False),
+        (lambda x, p, t: x, False),
+        (lambda x, t, s, p: x, True),
+        (lambda t, y: y, True),
+    ],
 )
-def test_undetermined_arguments_are_refused(function):
+def test_undetermined_arguments_are_refused(function, signed):
     with pytest.raises(ModelError, match="identified by their number"):
-        taken_by("f", function, signed=False)
+        taken_by("f", function, signed=signed)
 
 
 def test_time_and_parameters_are_the_flow_with_a_clock():
@@ -137,6 +148,9 @@ def test_parameters_in_a_row():
         parameters=[2.0, 3.0],
     )
     assert system.field([1.0, 0.0], 1.0).tolist() == [-2.0, 3.0]
+    for wrong in ({"a": 4.0, "b": 5.0}, 4.0):
+        with pytest.raises(ModelError, match="2 numbers in a row"):
+            system.with_parameters(wrong)
     other = system.with_parameters([4.0, 5.0])
     assert other.field([1.0, 0.0], -1.0).tolist() == [4.0, 5.0]
     run = st.solve(other, t_span=(0.0, 1.0))
@@ -171,6 +185,50 @@ def test_a_gradient_in_time():
     assert still.gradient([1.0, 0.5]).tolist() == [[1.0, -1.0, 0.0]]
 
 
+@pytest.mark.parametrize(
+    ("h", "gradient", "wrong", "scale"),
+    [
+        (
+            lambda t, x, p: x[0] - 1e-3 * math.sin(377.0 * t),
+            lambda t, x, p: [1.0, -0.377 * math.cos(377.0 * t)],
+            lambda x: [1.0, -0.378],
+            None,
+        ),
+        (
+            lambda x: math.sin(300.0 * x[0]),
+            lambda x: 300.0 * math.cos(300.0 * x[0]),
+            lambda x: -6,
+            1,
+        ),
+        (lambda x: x[0], lambda x: 1.0, lambda x: 1.01, 1e-9),
+    ],
+)
+def test_right_gradients_are_not_refused(h, gradient, wrong, scale):
+    given = {"h": h, "f": lambda x, s: [-s[0]], "x0": [1.0], "scale": scale}
+    assert st.PiecewiseSmooth(h_gradient=gradient, **given).compiled.gradient
+    with pytest.raises(ModelError, match="h_gradient"):
+        st.PiecewiseSmooth(h_gradient=wrong, **given)
+
+
+def test_functions_need_not_be_defined_before_the_start():
+    for rate in (lambda t, x, s: [-s[0] / t], lambda t, x, s: [-1.0 / t]):
+        flow = st.PiecewiseSmooth(h=lambda x: x[0], f=rate, x0=[0.5])
+        run = st.solve(flow, t_span=(1.0, 1.5), save=2)
+        assert run.final["x1"] == pytest.approx(0.5 - math.log(1.5), abs=1e-8)
+        with pytest.raises(ModelError, match="field and h are finite"):
+            st.solve(flow, t_span=(0.0, 1.0))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_result_may_be_a_number_or_a_sequence():
+    for one in (lambda x, s: -s[0], lambda x, s: [-s[0]]):
+        flow = st.PiecewiseSmooth(h=lambda x: x[0], f=one, x0=[0.5])
+        assert flow.compiled.parallel
+        assert flow.field([0.5], 1.0).tolist() == [-1.0]
+    sides = {"f_plus": lambda x: -1.0, "f_minus": lambda x: 1.0}
+    assert st.PiecewiseSmooth(h=lambda x: [x[0]], **sides, x0=[0.5]).compiled.parallel
+
+
 def test_ensembles_start_their_clocks_at_zero():
     from stiction.switching import ensemble
 
@@ -191,6 +249,13 @@ def test_ensembles_start_their_clocks_at_zero():
         (lambda: swinging().with_parameters(), "values of the parameters"),
         (lambda: with_a_clock_by_hand(VALUES).with_parameters([1.0]), "0 numbers"),
         (lambda: swinging(names=["x", "clock"]), "differ from each other"),
+        (lambda: swinging(parameters={"lambda": 1.0}), "identifiers of Python"),
+        (lambda: swinging().with_parameters([1.0], mu_s=1.0), "values of the parameters"),
+        (lambda: swinging(names=[1, 2]), "2 names"),
+        (lambda: swinging(h=[]), "no function"),
+        (lambda: swinging().field([0.0], 1.0), "state of shape"),
+        (lambda: swinging().field([0.0, 0.0], [1.0, 1.0]), "signs of shape"),
+        (lambda: swinging().surfaces_at([0.0]), "state of shape"),
     ],
 )
 def test_refused(make, words):

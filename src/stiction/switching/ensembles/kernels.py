@@ -17,13 +17,20 @@ from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.ensembles.state import End, Ends, Grid, Limits
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
-from stiction.switching.flow.intersections.directions import count, exit_directions
+from stiction.switching.flow.intersections.directions import DIRECTIONS, count, exit_directions
 from stiction.switching.flow.intersections.transitions import signs_of
 from stiction.switching.flow.placement import ON_SURFACE, fold_gap, place_state, scale_of_h
 from stiction.switching.flow.rare_events import advance_through_rare_events
-from stiction.switching.flow.rates import lie_derivatives, normals, sliding_surface
+from stiction.switching.flow.rates import (
+    lie_derivatives,
+    multipliers,
+    normals,
+    second_surface,
+    sliding_surface,
+)
 from stiction.switching.flow.records import (
     DONE,
+    ESCAPES,
     EVENTS_ACCUMULATE,
     EVENTS_FULL,
     LEAVE,
@@ -54,7 +61,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 # codes of an end besides those of `records`: a start in an escaping region without a given side; a
 # start whose given sign contradicts h; an event at which trajectories stop (STOPPED_AT + its kind)
-NO_SIDE, NO_START, STOPPED_AT = 12, 13, 14
+NO_SIDE, NO_START, STOPPED_AT = ESCAPES, 13, 14
 # largest |h| over its scale at which a given sign may contradict h
 _OFF = 1e-6
 # a state is at a two-fold if L+ and L- over |grad h| |f| are below the first number at a start,
@@ -104,16 +111,24 @@ def _set_signs(w: Workspace, functions: EventFunctions) -> int:
 def _set_signs_at_intersection(w: Workspace, functions: EventFunctions) -> int:
     """Set the signs of a start on an intersection of two surfaces.
 
-    Returns SEVERAL_DIRECTIONS if the exit direction is not unique, else DONE.
+    Returns SEVERAL_DIRECTIONS if the exit direction is not unique, NO_START if it contradicts a
+    given sign 0, else DONE.
     """
     now, a = w.progress[0], w.vectors
-    i, j, many = -1, -1, 0
+    i, j, many, free = -1, -1, 0, 0
     for k in range(now.m):
-        if functions[k].near != 0:
-            i, j, many = j, k, many + 1
-    if many != 2:
+        if functions[k].near != 0 or a[SIDES, k] == 0.0:
+            i, j, many, free = j, k, many + 1, free + functions[k].near
+    if many != 2 or free == 0:
         return DONE
-    directions = exit_directions(w, i, j, -1)
+    # of the exit directions those with the given sign 0
+    found, directions = exit_directions(w, i, j, -1), 0
+    for b in range(DIRECTIONS):
+        si, sj = signs_of(found & (1 << b))
+        if (functions[i].near != 0 or si == 0.0) and (functions[j].near != 0 or sj == 0.0):
+            directions |= found & (1 << b)
+    if found != 0 and directions == 0:
+        return NO_START
     if count(directions) > 1:
         return SEVERAL_DIRECTIONS
     if directions != 0:
@@ -143,11 +158,11 @@ def place(
     now.direction = direction
     now.least_margin = now.margin = math.inf
     now.judged = 0
+    a[Y, n] = t
     for c in range(n):
         a[Y, c] = x[c]
         if not math.isfinite(x[c]):
             return NOT_FINITE
-    a[Y, n] = t
     for i in range(sides.size):
         a[SIDES, i] = sides[i]
     # signs first: `place_state` projects on the surfaces with sign 0
@@ -245,7 +260,10 @@ def _speed(w: Workspace) -> float:
     i = sliding_surface(w, SIDES)
     # sliding field (15) of Szalai, Jeffrey 2014: weights L- and -L+ over L- - L+ of f+ and f-
     weight_plus = 1.0
-    if i >= 0:
+    if i >= 0 and second_surface(w, SIDES, i) >= 0:
+        multipliers(w, SIDES, Y, MINUS)
+        weight_plus = 0.0
+    elif i >= 0:
         up, down = lie_derivatives(w, SIDES, i, Y)
         weight_plus = down / (down - up) if down != up else 0.5
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.core.fields import Declared, Finite, Positive
 from stiction.core.method import SharedName
 from stiction.errors import ModelError
-from stiction.numerics.checks import fits, number, whole
+from stiction.numerics.checks import cores_of_process, fits, number, whole
 from stiction.switching.ensembles.blocks import Task, run_task
 from stiction.switching.ensembles.state import Ends
 from stiction.switching.flow.records import KINDS
@@ -92,7 +92,15 @@ class Occupation(Declared):
                 raise ModelError(
                     "Occupation.high", repr(high), f"more than low = {low!r}", _END.why, _END.try_
                 )
-        for count in self.bins:
+        counts: Any = self.bins
+        for name, pair, why in (
+            ("axes", self.axes, "the axes of the grid are two states."),
+            ("bins", counts, "each axis has its number of cells."),
+        ):
+            if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+                try_ = "for example axes=('x1', 'x2'), bins=(100, 100)."
+                raise ModelError(f"Occupation.{name}", repr(pair), "two of them", why, try_)
+        for count in counts:
             whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
         # memory: each block of starts has its own grid before their sum
         fits("Occupation.bins", math.prod(self.bins), 512.0, "(100, 100).")
@@ -102,7 +110,7 @@ class Occupation(Declared):
         places = []
         for axis in self.axes:
             place = list(names).index(axis) if isinstance(axis, str) and axis in names else axis
-            if isinstance(place, str) or not 0 <= place < len(names):
+            if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
                 raise ModelError(
                     "Occupation.axes",
                     repr(axis),
@@ -310,6 +318,12 @@ def ensemble(
     n_starts = len(x)
     end = check_end_time(t_end, occupation)
     occupation_at = None if occupation is None else occupation.grid(system.state_names)
+    if occupation is not None:
+        # each thread saves the states at all samples of a trajectory
+        each = 8.0 * (1 + system.compiled.n + system.compiled.m)
+        each *= cores_of_process() if workers is None else 1
+        samples = math.ceil(min(end / occupation.interval, 1e18))
+        fits("ensemble.occupation", samples, each, "take a longer interval.")
     task = Task(
         system=system,
         x=x,
@@ -345,9 +359,17 @@ def result_of(endings: Ends, density: Floats, outside: float) -> EnsembleResult:
 # ---- validation
 
 
+def _array(where: str, given: npt.ArrayLike, why: str) -> Floats:
+    try:
+        return np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        got, try_ = repr(given), "stack them along the first axis."
+        raise ModelError(where, got, "an array of numbers", why, try_) from error
+
+
 def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
     n = len(system.state_names)
-    x = system.full_state(starts)
+    x = system.full_state(_array("ensemble.starts", starts, "each start is a state."))
     if x.ndim != 2 or x.shape[1] != n or not len(x) or not np.isfinite(x).all():
         got = f"an array of shape {x.shape}" + ("" if np.isfinite(x).all() else " with NaN or inf")
         raise ModelError(
@@ -364,7 +386,7 @@ def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: 
     m = system.compiled.m
     if sides is None:
         return np.full((n_starts, m), np.nan)
-    given = np.array(sides, dtype=np.float64, order="C")
+    given = _array("ensemble.sides", sides, "each start has one sign per surface.")
     if given.ndim == 1 and m == 1:
         given = given.reshape(-1, 1)
     if given.shape != (n_starts, m) or not np.isin(given[~np.isnan(given)], (-1, 0, 1)).all():

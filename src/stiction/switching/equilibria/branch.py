@@ -38,6 +38,9 @@ _MOST_POINTS = 100_000
 # a pair of eigenvalues at a Hopf bifurcation has imaginary parts above this fraction of the largest
 # modulus
 _COMPLEX = 1e-7
+# the parameter is constant along a branch if its component of the unit tangent is below this: its
+# rounding error is some 1e-13. Chosen
+_CONSTANT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +154,11 @@ def continue_equilibrium(
     )
 
 
+def _is_constant(place: Place[Floats]) -> bool:
+    """Return whether the parameter does not change along a branch, within rounding."""
+    return abs(float(place.tangent[-1])) < _CONSTANT
+
+
 class _Follow:
     """One direction of a branch, the method state of the continuation.
 
@@ -207,11 +215,14 @@ class _Follow:
             if self._reaches_surface(step):
                 length = self.step
                 continue
+            before = self.place
             self._smooth(there, step)
             self.points.append(equilibrium_of(self.problem, step.u))
             self.place = there
             if bounded is not None:
                 self.reason = reason
+            elif _is_constant(before) and _is_constant(there):
+                self.reason = f"{self.parameter} is constant along the branch"
         self.reason = self.reason or f"the allowed number of points, {self.most}"
 
     def _reaches_surface(self, step: Step[Floats]) -> bool:
@@ -304,7 +315,9 @@ class _Follow:
             ("Hopf", pairs, (pairs(place.u), pairs(step.u))),
         ]
         for kind, test, ends in tests:
-            if ends[0] * ends[1] >= 0.0:
+            # where the parameter is constant along the branch, its rate is rounding
+            flat = kind == "fold" and _is_constant(place) and _is_constant(there)
+            if ends[0] * ends[1] >= 0.0 or flat:
                 continue
             at = located(problem, place, step.step, test, ends)
             if at is None:

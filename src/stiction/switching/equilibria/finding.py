@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,9 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import numbers
 from stiction.numerics.continuation import Dense
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
+from stiction.switching.nonuniqueness.intersections import directions_of
 
 __all__ = ["Balance", "Equilibrium", "equilibrium_of", "find_equilibrium"]
 
@@ -229,8 +232,9 @@ def find_equilibrium(
         reach = np.abs(system.gradient(x)) @ np.maximum(np.abs(x), system.compiled.scale)
         sides = np.where(np.abs(h) <= _ON_SURFACE * reach, 0.0, np.sign(h))
     else:
-        words = [mode] if isinstance(mode, str) else list(mode)
-        if len(words) != m or any(word not in MODES for word in words):
+        given: Any = mode
+        words = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
+        if len(words) != m or any(word not in [*MODES] for word in words):
             needs, why = f"{m} of '+', '-' and 'slide'", "each surface has a mode."
             raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave it out.")
         sides = np.array([MODES[word] for word in words])
@@ -279,6 +283,19 @@ def _solved(problem: Balance, u: Floats) -> Floats:
     raise SolveError(explain("find_equilibrium", got, needs, why, try_))
 
 
+def _intersection_attracts(problem: Balance, u: Floats) -> bool:
+    """Return whether nearby states reach two sliding surfaces: no other direction leaves them.
+
+    The relays of both surfaces switch at different times, so that the eigenvalues of grad h F_s do
+    not decide; orbits may spiral outward.
+    """
+    system, (i, j) = problem.system_at(u), problem.sliding.tolist()
+    path = Trajectory(system, Tolerance(1e-10), np.empty(0))
+    path.flow.y[: problem.n], path.flow.sides[:] = u[: problem.n], problem.sides
+    directions = directions_of(path.directions(i, j))
+    return len(directions) == 1 and directions[0].kind == "codim2_sliding"
+
+
 def equilibrium_of(problem: Balance, u: Floats) -> Equilibrium:
     """Return the equilibrium at a solution of the equations.
 
@@ -292,7 +309,11 @@ def equilibrium_of(problem: Balance, u: Floats) -> Equilibrium:
     if r:
         by_multiplier, normals = jacobian[:n, n : n + r], jacobian[n:, :n]
         across = normals @ by_multiplier
-        attracting = bool((np.linalg.eigvals(across).real < 0.0).all())
+        attracting = (
+            _intersection_attracts(problem, u)
+            if r == 2
+            else bool((np.linalg.eigvals(across).real < 0.0).all())
+        )
         flow = flow - by_multiplier @ np.linalg.lstsq(across, normals @ flow, rcond=None)[0]
         along = np.linalg.svd(normals * problem.scale[:n])[2][r:].T
         scaled = flow * problem.scale[:n] / problem.scale[:n, None]

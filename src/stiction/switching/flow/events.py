@@ -15,18 +15,21 @@ import math
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.event_localisation import NODES, value_and_slope
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import finite, size_of_time
+from stiction.switching.flow.geometry import elapsed_time, finite, size_of_time
 from stiction.switching.flow.rates import (
+    bilinear,
     event_values,
     lie_derivative,
     lie_derivatives,
     normals,
+    rates,
     second_surface,
     sliding_surface,
 )
 from stiction.switching.flow.records import (
     CROSS,
     DONE,
+    ESCAPES,
     EVENTS_ACCUMULATE,
     FOLD,
     GRAZING,
@@ -89,21 +92,24 @@ __all__ = [
 ]
 
 # events accumulate if so many consecutive intervals between them decrease, down to this fraction of
-# the time; time does not advance if more events than the last number have the same time. Chosen:
-# ten intervals decrease by chance once in 10! = 4e6 times, and more kinks and surfaces than 40 do
-# not meet in one point
+# the elapsed time; time does not advance if more events than the last number have the same time.
+# Chosen: ten intervals decrease by chance once in 10! = 4e6 times, and more kinks and surfaces than
+# 40 do not meet in one point
 _LEAST_SHRINKS, _SHORTEST_INTERVAL, _MOST_AT_ONCE = 10, 1e-7, 40
 # below these L+ and L- over |grad h| |f| a state is next to a two-fold: the heights of arcs from
 # the surface back to it are of the order of the square of this number, in units of |grad h| times
 # the state, and the square is about `placement.ON_SURFACE`, within which h counts as zero
 NEXT_TO_TWO_FOLD = 3e-6
-# shortest slip, as a fraction of the time: if a state leaves a surface and returns to it sooner,
-# rounding of the multiplier has ended the sliding. Chosen
+# shortest slip, as a fraction of the elapsed time: if a state leaves a surface and returns to it
+# sooner, rounding of the multiplier has ended the sliding. Chosen
 _SHORTEST_SLIP = 1e-10
 # a gradient vanishes if it is below FLAT times the gradient at states displaced by ASIDE times
 # their size. Where h has a double zero the gradient grows linearly, and is then zero to the error
 # of the located state; both numbers were chosen far above that error
 FLAT, ASIDE = 1e-3, 1e-3
+# a sliding condition jumps at a kink if it changes by this fraction over roundings of the time; the
+# state moves past the kink in so many doublings of a rounding, to 1e-9 of the time. Chosen
+_JUMP, _MOST_DOUBLINGS = 1e-6, 24
 _EPS = 2.220446049250313e-16
 
 
@@ -293,11 +299,76 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
     if _on_line(w):
         return LINE_HIT
     mode = a[SIDES, 0]
-    log_event(w, records, KINK, 0, mode, mode, mode, mode)
+    signs_at(w, Y)
+    multiplier = a[RECORDED, 0]
     # the new sign makes the event function of the kink positive again
     a[KINKS, j] = -a[KINKS, j]
     functions[2 * now.m + j].order = 1
-    return too_many_at_once(w)
+    jumps = on_surface >= 0 and now.direction > 0.0 and _jumps_at_kink(w, on_surface, j)
+    log_event(w, records, KINK, 0, mode, mode, multiplier, multiplier)
+    code = _pass_jump(w, functions, records, on_surface) if jumps else RUNNING
+    return too_many_at_once(w) if code == RUNNING else code
+
+
+@kernel
+def _jumps_at_kink(w: Workspace, i: int, j: int) -> bool:
+    """Return whether the sliding conditions jump at kink j; move the state past the jump then.
+
+    The state moves by roundings of the time, so that the field there is that beyond the kink.
+    """
+    now, a = w.progress[0], w.vectors
+    width = now.n + 1 + now.q
+    rates(w, Y, STAGE)
+    shift = _EPS * size_of_time(w)
+    for _ in range(_MOST_DOUBLINGS):
+        for c in range(width):
+            a[SPARE, c] = a[Y, c] + shift * a[STAGE, c]
+        surfaces_at(w, SPARE, EXTRA)
+        if a[KINKS, j] * a[EXTRA, now.m + j] > 0.0:
+            break
+        shift *= 2.0
+    else:
+        return False
+    # a field whose jump is not computed as the kink function may jump some roundings later
+    for c in range(width):
+        a[SPARE, c] = a[Y, c] + 4.0 * shift * a[STAGE, c]
+    size = change = 0.0
+    if second_surface(w, SIDES, i) >= 0:
+        before, after = bilinear(w, SIDES, Y), bilinear(w, SIDES, SPARE)
+        for e in range(8):
+            size, change = max(size, abs(before[e])), max(change, abs(after[e] - before[e]))
+    else:
+        up, down = lie_derivatives(w, SIDES, i, Y)
+        new_up, new_down = lie_derivatives(w, SIDES, i, SPARE)
+        size = max(abs(up), abs(down))
+        change = max(abs(new_up - up), abs(new_down - down))
+    if change <= _JUMP * size:
+        return False
+    for c in range(width):
+        a[Y, c] = a[SPARE, c]
+    return True
+
+
+@kernel
+def _pass_jump(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
+    """Choose the mode of a sliding state beyond a jump of the field at a kink."""
+    now, a = w.progress[0], w.vectors
+    j = second_surface(w, SIDES, i)
+    if j >= 0:
+        now.which, now.other, now.came_from = i, j, 0.0
+        return INTERSECTION
+    escaped, options = now.sense < 0.0, continuations_at(w, i)
+    if options.escaping and not escaped:
+        return ESCAPES
+    if not options.along:
+        if not (options.plus or options.minus):
+            return NO_DIRECTION
+        after = 1.0 if options.plus else -1.0
+        a[SIDES, i] = after
+        log_event(w, records, LEAVE, i, 0.0, after, after, after)
+        functions[i].order = 2 if options.fold else 1
+    begin_mode(w)
+    return RUNNING
 
 
 @kernel
@@ -342,7 +413,7 @@ def check_accumulation(w: Workspace) -> int:
     # intervals that decrease like a geometric series have a limit in finite time
     if (
         now.shrinks >= _LEAST_SHRINKS
-        and gap <= _SHORTEST_INTERVAL * size_of_time(w)
+        and gap <= _SHORTEST_INTERVAL * elapsed_time(w)
         and ratio < 1.0
     ):
         return EVENTS_ACCUMULATE
@@ -421,7 +492,7 @@ def _remove_spurious_leave(w: Workspace, records: Records, i: int) -> bool:
     if (
         last.kind != LEAVE
         or last.surface != i
-        or abs(t - last.time) > _SHORTEST_SLIP * size_of_time(w)
+        or abs(t - last.time) > _SHORTEST_SLIP * elapsed_time(w)
     ):
         return False
     now.events -= 1

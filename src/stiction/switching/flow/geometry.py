@@ -13,14 +13,23 @@ from stiction.numerics.callback import at, call_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.state import Workspace, Y
 
-__all__ = ["finite", "gradients", "size_of_time"]
+__all__ = ["elapsed_time", "finite", "gradients", "size_of_time"]
 
+_FOUR = (1, 2, 3, 4)
 # central differences of order 8; exact for polynomials up to degree 8
 _WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
 _LOWER = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0, 0.0)
 # first distance of the points, over the scale of the state: 1/64, where the truncation error of
 # order 8, (1/64)^8 = 4e-15, and the rounding error, 64 times 2e-16, are about equal
 _STEP = 0.015625
+# four such differences predict the one over `_CHECKED` times d, within the fraction `_ALIASED`
+# of the largest where h is smooth. Chosen: near a period of h that divides d the four look like
+# those of a slower function, and no small multiple of `_CHECKED` is nearly whole
+_CHECKED, _ALIASED = 2.618, 1e-3
+_PREDICTED = tuple(
+    _CHECKED / a * math.prod((_CHECKED**2 - b * b) / (a * a - b * b) for b in _FOUR if b != a)
+    for a in _FOUR
+)
 # the formulas of orders 8 and 6 agree to this relative difference where h is smooth; otherwise the
 # points move closer by a factor of 16. The sixth and last distance is 1.5e-8 of the scale, where
 # the rounding error is 1e-8 too
@@ -28,6 +37,7 @@ _ROUGH, _LEVELS = 1e-8, 6
 # the distance of the points is at least the state over this number, so that the rounding of the
 # state, 1e-16 of it, is below 1e-9 of the distance
 _FARTHEST = 1e7
+_EPS = 2.220446049250313e-16  # of float64
 
 
 @kernel
@@ -78,14 +88,15 @@ def _differences(
 ) -> tuple[float, float]:
     """Fill component j of each gradient by central differences over the distance d.
 
-    Returns the largest difference of the formulas of orders 8 and 6, and the size of the result.
+    Returns the largest difference of the formulas of orders 8 and 6, infinity if they alias, and
+    the size of the result.
     """
     centre = y[j]
     for i in range(m):
         out[i * n + j] = 0.0
     difference = size = 0.0
     for i in range(m):
-        lower_order = 0.0
+        lower_order = predicted = largest = rounding = 0.0
         # antisymmetric differences over 1 to 4 times d: four pairs for order 8, three for order 6
         for a in range(4):
             y[j] = centre + (a + 1) * d
@@ -96,6 +107,16 @@ def _differences(
             change -= vector[i]
             out[i * n + j] += _WEIGHTS[a] * change / d
             lower_order += _LOWER[a] * change / d
+            predicted += _PREDICTED[a] * change
+            largest = max(largest, abs(change))
+            rounding = max(rounding, 64.0 * _EPS * abs(vector[i]))
+        y[j] = centre + _CHECKED * d
+        call_at(surface, at(y), at(y), p, at(vector))
+        change = vector[i]
+        y[j] = centre - _CHECKED * d
+        call_at(surface, at(y), at(y), p, at(vector))
+        if abs(change - vector[i] - predicted) > _ALIASED * largest + rounding:
+            difference = math.inf
         y[j] = centre
         # over all surfaces, which share the points
         difference, size = (
@@ -110,6 +131,14 @@ def size_of_time(w: Workspace) -> float:
     """Return the scale of time: the larger of the present time and of min(1, end time)."""
     now = w.progress[0]
     return max(abs(w.vectors[Y, now.n]), min(1.0, abs(now.t_end)))
+
+
+@kernel
+def elapsed_time(w: Workspace) -> float:
+    """Return the scale of the time since the start, at least a thousand roundings of the time."""
+    now = w.progress[0]
+    t, duration = w.vectors[Y, now.n], abs(now.t_end - now.t_start)
+    return max(abs(t - now.t_start), min(1.0, duration), 1e3 * _EPS * abs(t))
 
 
 @kernel

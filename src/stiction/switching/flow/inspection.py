@@ -81,7 +81,7 @@ def inspect_states(
             sliding = abs(signs[t, i]) != 1.0
             largest = record.off if sliding else record.wrong_side
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])
-            if not math.isfinite(values[i]):
+            if not math.isfinite(values[i]) or reach != reach:
                 value, reach = math.inf, 1.0
             elif value / reach > largest and not flat:
                 change = _change_of_h(surface, p, scale, x, i, work[0])

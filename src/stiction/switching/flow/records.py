@@ -53,8 +53,8 @@ DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT = range(5)
 EVENTS_ACCUMULATE, STALLED, NOT_FINITE, NO_DIRECTION, SPLIT = range(5, 10)
 # an intersection of two surfaces has several exit directions
 SEVERAL_DIRECTIONS = 10
-# two solutions are possible within the error of the run
-UNDECIDED = 11
+# two solutions are possible within the error of the run; at a kink sliding becomes escaping
+UNDECIDED, ESCAPES = 11, 12
 # RUNNING: the call continues. Then rare events, which `rare_events` handles: a grazing, arrival at
 # an intersection, a state very near the line, a step of codimension-2 sliding, the end of a
 # sliding vector

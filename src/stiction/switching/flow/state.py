@@ -72,7 +72,7 @@ class Progress(Struct):
     on_line : distance up to which a state counts as on the line
     longest : longest step [time unit]
     direction : 1, or -1 for backward in time
-    t_end : time at which this call ends
+    t_start, t_end : start of the run, and time at which this call ends
     which, other : surface, or event function, of a pending rare event, and a second surface
     left : remaining passes of the loop at a rare event
     continues : 1 for a call that continues the paused one
@@ -128,6 +128,7 @@ class Progress(Struct):
     on_line: float
     longest: float
     direction: float
+    t_start: float
     t_end: float
     which: int
     other: int

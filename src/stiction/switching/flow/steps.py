@@ -54,6 +54,7 @@ __all__ = [
     "first_event",
     "sample_events",
     "step",
+    "too_short",
 ]
 
 # rows of weights in the tableau
@@ -267,6 +268,12 @@ class FirstEvent(NamedTuple):
     at: float
 
 
+@kernel
+def too_short(w: Workspace, h: float) -> bool:
+    """Return whether a step is not halved further: its functions jump at a kink inside it."""
+    return w.progress[0].k > 0 and h <= _SHORTEST * size_of_time(w)
+
+
 @kernel(separate=True)
 def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> FirstEvent:
     """Return the first root of all event functions in a step, or a near grazing before it.
@@ -283,6 +290,8 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
     for i in range(2 * m + now.k + 1):
         least, most, tail = _check_samples(functions, table, a, i, h)
         if tail < 0.0:
+            if too_short(w, h):
+                continue
             return FirstEvent(UNRESOLVED, best, -1, NONE)
         free, one = i < m and a[SIDES, i] != 0.0, functions[i]
         near = free and least < max(_NEAR_GRAZING * one.grazing, NEARBY * one.uncertainty)

@@ -21,6 +21,7 @@ from scipy.optimize import OptimizeResult
 from stiction.core.determinism import Determinism
 from stiction.core.run import Request, Run
 from stiction.switching.event_driven import solve_event_driven
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
 
@@ -101,8 +102,12 @@ def solve_ivp(
         stiff=method in _STIFF,
         names=[f"y{i}" for i in range(start.size)],
     )
-    rtol = max(float(options.get("rtol", 1e-9)), _LEAST_RTOL if method not in _STIFF else 1e-10)
+    rtol = max(
+        float(np.min(options.get("rtol", 1e-9))), _LEAST_RTOL if method not in _STIFF else 1e-10
+    )
     step = float(options.get("max_step", np.inf))
+    if not step > 0.0:
+        raise ValueError("`max_step` must be positive.")
     how = EventDriven(rtol=rtol, max_step=None if np.isinf(step) else step)
     save = np.union1d(
         np.linspace(t0, tf, _DENSE_SAMPLES if dense_output else _DEFAULT_SAMPLES), times
@@ -126,6 +131,8 @@ def _checked(
     if tf < t0:
         why = "integration backward is not unique, as many solutions lead to one sliding state."
         raise ValueError(f"`t_span` must increase if `surfaces` are given: {why}")
+    if not np.isfinite([t0, tf]).all():
+        raise ValueError(f"`t_span` must be finite if `surfaces` are given: it is ({t0}, {tf}).")
     if not tf > t0:
         raise ValueError(f"`t_span` must increase: it is ({t0}, {tf}).")
     times = np.zeros(0) if t_eval is None else np.asarray(t_eval, dtype=np.float64)
@@ -211,9 +218,14 @@ def _events(
     span = max(abs(run.t_end - float(run.time[0])), 1e-300)
     solution: list[list[tuple[float, Floats]]] = [[] for _ in asked]
     end = np.inf
+    saved = np.asarray(run.variables["multiplier"].values).reshape(run.time.size, -1)
+    path = Trajectory(flow, Tolerance(_LEAST_RTOL), np.empty(0))
     for k in np.flatnonzero(np.array([kind == "kink" for kind in log.kind], dtype=bool)):
         time, at = float(log.time[k]), states[:, k]
-        rate = _rate(flow, time, at, np.atleast_1d(log.columns["multiplier_after"][k]))
+        # the multipliers at the event itself, of the surfaces on which the state slides there
+        signs = _signs(run, saved, time)
+        path.place(time, flow.full_state(at, time), np.where(np.abs(signs) < 1.0, 0.0, signs))
+        rate = _rate(flow, time, at, np.clip(path.multiplier(), -1.0, 1.0))
         for i, function in enumerate(asked):
             step = 1e-6 * span
             before, after = (
@@ -286,6 +298,9 @@ def _ending(run: Run, saved: Floats, time: float) -> Floats:
 def _evaluated(time: Floats, y: Floats, left: Floats, right: Floats, t: Any) -> Floats:
     wanted = np.asarray(t, dtype=np.float64)
     flat = np.atleast_1d(wanted)
+    if time.size == 1:
+        # determinism was lost at the start
+        return np.asarray(y[:, 0] if wanted.ndim == 0 else np.repeat(y, flat.size, axis=1))
     at = np.clip(np.searchsorted(time, flat, side="right") - 1, 0, time.size - 2)
     made = np.empty((y.shape[0], flat.size))
     for k in np.unique(at):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.switching.flow import records as r
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
-from stiction.switching.model import SwitchingSystem
+from stiction.switching.model import SwitchingSystem, sides_at
 
 __all__ = ["EscapingWedge", "Exit", "dwell_time"]
 
@@ -81,7 +81,7 @@ def dwell_time(
     saves = np.empty(0) if save is None else save
     back = Trajectory(system, tolerance, saves, energies=save is not None, backward=True)
     if sides is None:
-        sides = np.ones(system.compiled.m)
+        sides = sides_at(system, x)
         sides[0] = 0.0
     back.place(0.0, x, sides)
     code = back.advance(-1e6, _STEPS)
@@ -110,7 +110,7 @@ class EscapingWedge:
         sides: Floats | None = None,
     ) -> None:
         self.system, self.x, self.tolerance = system, np.array(x, dtype=np.float64), tolerance
-        self.sides = np.ones(system.compiled.m) if sides is None else np.array(sides)
+        self.sides = sides_at(system, self.x) if sides is None else np.array(sides)
         self.surface = 0 if sides is None else int(np.flatnonzero(self.sides == 0.0)[0])
         self.sides[self.surface] = 0.0
         self.scale = np.asarray(system.compiled.scale)

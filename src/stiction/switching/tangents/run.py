@@ -329,10 +329,11 @@ class _Tangent(ModeFlow):
         speed = self._speed(gradient, before)
         self._check_transversal(step, what, gradient, before, rate, speed)
         sides[list(step.surfaces)] = step.after
+        kink, along = "kink" in step.kinds, before
+        if kink:
+            before = self._beside_kink(x, t, along, -1.0)
         self._set_mode(x, t, sides)
-        after = self._field(x, t)
-        if "kink" in step.kinds:
-            before, after = self._beside_kink(x, t, before)
+        after = self._beside_kink(x, t, along, 1.0) if kink else self._field(x, t)
         by = np.full(len(self.names), np.nan)
         if not self.failures:
             by = -self._along(gradient) / rate
@@ -370,16 +371,12 @@ class _Tangent(ModeFlow):
             away.append(abs(values[j]) / max(abs(rate), 1e-300))
         return int(np.argmin(away))
 
-    def _beside_kink(self, x: Floats, t: float, field: Floats) -> tuple[Floats, Floats]:
-        """Return the limits of x' on both sides of a kink, by extrapolation."""
+    def _beside_kink(self, x: Floats, t: float, field: Floats, side: float) -> Floats:
+        """Return the limit of x' in the present mode on one side of a kink, by extrapolation."""
         scale = np.asarray(self.system.compiled.scale)
-        near = 1e-5 / max(float(np.abs(field / scale).max()), 1e-300)
-        limits = [
-            2.0 * self._field(x + side * near * field, t)
-            - self._field(x + 2.0 * side * near * field, t)
-            for side in (-1.0, 1.0)
-        ]
-        return limits[0], limits[1]
+        near = side * 1e-5 / max(float(np.abs(field / scale).max()), 1e-300)
+        first, second = (self._field(x + k * near * field, t) for k in (1.0, 2.0))
+        return np.asarray(2.0 * first - second)
 
     # ---- what has no derivative
 

@@ -155,6 +155,22 @@ def test_starts_that_are_none():
     assert list(found.end) == ["escaping_start", "no_start", "time", "no_start"]
 
 
+def test_given_signs_and_speeds_at_an_intersection():
+    def both(f):
+        return PiecewiseSmooth(h=[lambda x: x[0], lambda x: x[1]], f=f, x0=[1.0, 0.3])
+
+    # the state slides on the first surface with s_1 = 0.8 and leaves the second one
+    x, nan = np.zeros((4, 2)), np.nan
+    signs = [[0.0, nan], [nan, nan], [0.0, 1.0], [nan, 0.0]]
+    flow = both(lambda x, s: [-s[0] + 0.8, -s[1] + 2.0 * s[0]])
+    found = ensemble(flow, x, 1.0, sides=signs)
+    assert list(found.end) == ["time", "time", "time", "no_start"]
+    assert found.state[:3] == pytest.approx(np.array([[0.0, 0.6]] * 3), abs=1e-12)
+    rest = ensemble(both(lambda x, s: [-s[0] + 0.3, -s[1] + 0.2]), [[1.0, 0.3]], 5.0)
+    assert rest.sides.tolist() == [[0.0, 0.0]]
+    assert rest.speed[0] < 1e-12
+
+
 def test_python_functions_run_in_one_thread():
     def slow(x):
         if x[0] > 1e9:
@@ -183,5 +199,15 @@ def test_what_is_refused():
     grid = Occupation(axes=("r", "speed"), low=(0.0, 0.0), high=(1.0, 1.0))
     with pytest.raises(st.ModelError, match=r"Occupation\.axes"):
         ensemble(wheel, wheel_starts(3), 1.0, occupation=grid)
+    ends = {"low": (0.0, 0.0), "high": (1.0, 1.0)}
+    for wrong in ({"axes": ("r",)}, {"axes": None}, {"bins": (10,)}, {"bins": 10}):
+        with pytest.raises(st.ModelError, match=rf"Occupation\.{next(iter(wrong))}"):
+            Occupation(**{"axes": ("r", "v"), **ends, **wrong})
+    for axes, t_end, words in (((0.5, 1), 1.0, "axes"), ((0, 1), 1e15, "occupation")):
+        with pytest.raises(st.ModelError, match=words):
+            ensemble(wheel, wheel_starts(3), t_end, occupation=Occupation(axes, **ends))
+    for starts, sides in (("abc", None), ([[1, 2], [3]], None), (wheel_starts(1), ["+"])):
+        with pytest.raises(st.ModelError, match="an array of numbers"):
+            ensemble(wheel, starts, 1.0, sides=sides)
     with pytest.raises(st.ModelError, match=r"Occupation\.high"):
         Occupation(axes=("r", "v"), low=(0.0, 0.0), high=(1.0, 0.0))

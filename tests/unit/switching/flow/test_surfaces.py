@@ -193,6 +193,21 @@ def test_kinks_are_events_in_all_units_and_at_late_times():
         np.testing.assert_allclose(found, angles, atol=1e-6 + 4e-16 * start)
 
 
+@pytest.mark.parametrize("frequency", [61, 63, 64, 65, 127, 128, 192, 1000])
+def test_gradients_by_differences_do_not_alias(frequency):
+    def h(t, x, p):
+        return x[0] - 1e-3 * np.sin(2.0 * np.pi * p[0] * t)
+
+    flow = PiecewiseSmooth(
+        h=h, f=lambda t, x, s, p: [-s[0]], x0=[0.0], parameters=[float(frequency)]
+    )
+    assert flow.compiled.plane is None
+    omega = 2.0 * np.pi * frequency
+    for x in (0.0, 1.0):
+        rate = flow.gradient([x, 0.001])[0, 1]
+        assert rate == pytest.approx(-1e-3 * omega * np.cos(0.001 * omega), rel=1e-9)
+
+
 def test_undefined_trial_states_are_counted_alike_at_late_times():
     # a state that has decayed below the tolerance: long trial steps reach x < 0
     decay = PiecewiseSmooth(

@@ -47,7 +47,7 @@ from stiction.switching.flow.records import (
 )
 from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.state import EXTRA, SIDES, TRIAL, EventFunctions, Records, Workspace, Y
-from stiction.switching.flow.steps import UNRESOLVED
+from stiction.switching.flow.steps import UNRESOLVED, too_short
 from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
 __all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"]
@@ -138,11 +138,12 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
     si, sj = a[SIDES, i], a[SIDES, j]
     # one event for each surface whose sign changes
     if si != before_i:
-        log_event(w, records, CROSS if si == -before_i else SLIDE, i, before_i, si, before_i, si)
+        kind = LEAVE if before_i == 0.0 else CROSS if si == -before_i else SLIDE
+        log_event(w, records, kind, i, before_i, si, before_i, si)
     if sj != before_j and now.events < len(records.events):
         kind = LEAVE if before_j == 0.0 else SLIDE if sj == 0.0 else CROSS
         log_event(w, records, kind, j, before_j, sj, before_j, sj)
-    functions[i].order = 1 if si != 0.0 else 0
+    functions[i].order = (2 if before_i == 0.0 else 1) if si != 0.0 else 0
     functions[j].order = (2 if before_j == 0.0 else 1) if sj != 0.0 else 0
     return check_accumulation(w)
 
@@ -160,7 +161,9 @@ def on_intersection(
     if now.reported_open == 0 and now.direction > 0.0:
         opening = first_opening(w, table, i, j)
     if opening == UNRESOLVED:
-        return _repeat_step(w, h)
+        if not too_short(w, h):
+            return _repeat_step(w, h)
+        opening = NONE
     # where a multiplier becomes +-1, sliding on a half surface opens at the same time: one event
     if opening <= 1.0 and (which < 0 or opening < root - _TOGETHER):
         now.event_fraction = opening
