@@ -52,8 +52,8 @@ Matrix = sp.csr_array[Any]
 _MOST_DEFECT = 1e-3
 # largest coefficient of friction: an error of 1e-10 in a normal force is one of 1e-6 in friction
 _MOST_FRICTION = 1e4
-# squares of smaller velocities, and of the inverse, are not representable
-_LEAST_VELOCITY = 1e-100
+# squares of smaller numbers, and of the inverse, are not representable
+_LEAST = 1e-100
 # the check of a given W computes eigenvalues of larger matrices by Lanczos' method; the number was
 # chosen. Rank and least eigenvalue of the certificate need all eigenvalues: they are dense always
 _DENSE_UP_TO = 400
@@ -460,15 +460,7 @@ def _local(
         )
     order = (int(normal), *(i for i in range(size) if i != normal))
     flat = _vector("q", q, n * size, "component")
-    largest = float(np.abs(flat).max(initial=0.0))
-    if largest and not _LEAST_VELOCITY < largest < 1.0 / _LEAST_VELOCITY:
-        raise ModelError(
-            "friction_problem.q",
-            f"{largest:g} as the largest component",
-            f"a largest component between {_LEAST_VELOCITY:g} and {1.0 / _LEAST_VELOCITY:g}",
-            "squares of other numbers overflow or underflow.",
-            "take another unit of velocity.",
-        )
+    _check_squares("q", np.abs(flat).max(initial=0.0), "component", "velocity")
     coefficients = _coefficients("mu", mu, n)
     if coefficients.max(initial=0.0) > _MOST_FRICTION:
         raise ModelError(
@@ -484,8 +476,11 @@ def _local(
         matrix = matrix[at][:, at]
     ordered = np.ascontiguousarray(flat.reshape(n, size)[:, order])
     local = local_of(matrix, ordered, coefficients, rollings, n_tangent)
-    own = local.blocks[local.diagonal].any(axis=(1, 2))
-    fixed = np.flatnonzero(~own & (ordered[:, 0] < 0.0))
+    own = np.abs(local.blocks[local.diagonal]).max(axis=(1, 2), initial=0.0)
+    if own.any():
+        for largest in (own.max(), own[own > 0.0].min()):
+            _check_squares("W", largest, "entry of a contact's block", "force")
+    fixed = np.flatnonzero((own == 0.0) & (ordered[:, 0] < 0.0))
     if fixed.size:
         k = int(fixed[0])
         raise ModelError(
@@ -496,6 +491,17 @@ def _local(
             "leave out contacts between bodies that cannot move.",
         )
     return local, order
+
+
+def _check_squares(name: str, largest: float, what: str, unit: str) -> None:
+    if largest and not _LEAST < largest < 1.0 / _LEAST:
+        raise ModelError(
+            f"friction_problem.{name}",
+            f"{largest:g} as the largest {what}",
+            f"a largest {what} between {_LEAST:g} and {1.0 / _LEAST:g}",
+            "squares of other numbers overflow or underflow.",
+            f"take another unit of {unit}.",
+        )
 
 
 def _positions(n: int, order: tuple[int, ...]) -> npt.NDArray[np.int64]:

@@ -46,6 +46,8 @@ def test_one_contact_by_hand():
         ({"W": "a.dat", "q": None, "mu": None, "normal": 1}, "the path of a file and normal"),
         ({"q": 1e-170 * np.ones((2, 3))}, "1e-170 as the largest component"),
         ({"q": -1e155 * np.ones((2, 3))}, "1e\\+155 as the largest component"),
+        ({"W": np.diag([1.0, 1, 1, 1e-300, 1e-300, 1e-300])}, "1e-300 as the largest entry"),
+        ({"W": EYE * 1e120}, "1e\\+120 as the largest entry"),
         ({"W": [["a"]]}, "matrix"),
         ({"W": np.ones(6)}, "shape"),
         ({"W": EYE * 1j}, "complex numbers"),
