@@ -90,7 +90,10 @@ def residual(local: Local, r: Floats, factor: float = 1.0) -> float:
     natural_map(r, u, local.mu, local.rolling, local.n_tangent, rho, natural)
     # the 2-norm over contacts, which is not less than the maximum
     length = math.sqrt(np.vdot(natural, natural))
-    return length / _scale(local, r) if length > 0.0 else 0.0
+    if length == 0.0:
+        return 0.0
+    scale = _scale(local, r)
+    return length / scale if scale > 0.0 else math.inf
 
 
 def _scale(local: Local, r: Floats) -> float:

@@ -103,7 +103,7 @@ class FrictionProblem:
             return 0.0
         matrix = self.local.matrix.toarray()
         values = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
-        return float(values[0] / np.abs(values).max())
+        return float(values[0] / (np.abs(values).max() or 1.0))
 
     def __repr__(self) -> str:
         return (
@@ -130,13 +130,14 @@ class FrictionProblem:
             r = self._ordered("start", start)
         scale = max(float(np.linalg.norm(local.q)), 1e-300)
         sweeps = systems = 0
-        work = Work(0, 0, "start")
+        method = "start"
         for fraction in (0.5, 1e-2, 1e-4, 1e-5):
             # the error of the solver may be below the residual if the blocks of W differ in size:
             # repeat with smaller tolerances
             found, work = solve_local(local, r, fraction * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
-            r = found.r
+            # "start" are the forces of the pass before
+            r, method = found.r, method if work.method == "start" else work.method
             # the residual with a small rho is the larger one. It is worth more work, but
             # `converged` does not require it: where W has blocks of very different sizes, rounding
             # errors alone may exceed `tol`
@@ -145,7 +146,6 @@ class FrictionProblem:
             # the solver did not reach its tolerance, and will not reach a smaller one
             if found.error > fraction * tol * scale:
                 break
-        method = work.method
         plane = local.q.shape[1] == 2 and self.n_contact <= MOST_ENUMERATED
         if plane and not is_solved(local, r, tol):
             for other in solutions_in_the_plane(local):
@@ -175,7 +175,13 @@ class FrictionProblem:
 
         Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_closing_supports
         """
-        return decide(self.local, None if solution is None else solution.ordered)
+        ordered = None if solution is None else self._ordered("solution", solution.r)
+        found = decide(self.local, ordered)
+        # forces, but not the combination of rows that proves "none"
+        if found.witness.size != self.local.q.size:
+            return found
+        witness = self.given_order(found.witness.reshape(self.local.q.shape)).ravel()
+        return dataclasses.replace(found, witness=witness)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file: HDF5 of FCLIB if the name ends in .hdf5 or .h5, else text of Siconos."""
@@ -190,9 +196,13 @@ class FrictionProblem:
         rolling = local.rolling if size > 1 + local.n_tangent else np.zeros(0)
         formats.write(path, formats.Content(size, matrices, vectors, local.mu, rolling))
 
+    def given_order(self, values: Floats) -> Floats:
+        """Return components in the order of the given vectors, from normal ones first."""
+        return np.ascontiguousarray(values[:, np.argsort(self.order)])
+
     def _ordered(self, where: str, values: Floats) -> Floats:
         size = self.local.q.shape[1]
-        flat = _vector(where, np.asarray(values).ravel(), self.local.q.size, "force component")
+        flat = _vector(where, _array(where, values), self.local.q.size, "force component")
         return np.ascontiguousarray(flat.reshape(-1, size)[:, self.order])
 
 
@@ -213,18 +223,15 @@ class FrictionSolution:
     tol: float
     work: Work
 
-    def _given_order(self, values: Floats) -> Floats:
-        return np.ascontiguousarray(values[:, np.argsort(self.problem.order)])
-
     @functools.cached_property
     def r(self) -> Floats:
         """(n, size) forces, in the order of the vectors that were given [N]."""
-        return self._given_order(self.ordered)
+        return self.problem.given_order(self.ordered)
 
     @functools.cached_property
     def u(self) -> Floats:
         """(n, size) velocities, in the order of the vectors that were given [m/s]."""
-        return self._given_order(self.problem.local.velocities(self.ordered))
+        return self.problem.given_order(self.problem.local.velocities(self.ordered))
 
     @functools.cached_property
     def v(self) -> Floats | None:
@@ -258,7 +265,7 @@ class FrictionSolution:
         both = (found.velocities, found.forces)
         return Uniqueness(
             *(
-                dataclasses.replace(one, other=self._given_order(one.other))
+                dataclasses.replace(one, other=self.problem.given_order(one.other))
                 if one.other.size
                 else one
                 for one in both
@@ -350,6 +357,7 @@ def friction_problem(
         if given or normal:
             _refuse_more(f"the path of a file and {', '.join(given) or 'normal'}", "a file alone")
         return _read(W)
+    q, mu, f, w = (_array(name, arguments[name]) for name in ("q", "mu", "f", "w"))
     masses = None
     wanted = ("q", "mu") if W is not None else ("M", "H", "f", "mu")
     missing = [name for name in wanted if name not in given]
@@ -367,9 +375,9 @@ def friction_problem(
         _refuse_more(f"{form} and {', '.join(foreign)}", f"{form} alone")
     if W is None:
         masses, W, q = _condensed(M, H, f, w)
-        if np.ndim(cast(Any, w)) == 2:
+        if w is not None and w.ndim == 2:
             # the rows of a two-dimensional w are the contacts
-            q = q.reshape(np.shape(cast(Any, w)))
+            q = q.reshape(w.shape)
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
     if masses is not None:
@@ -404,8 +412,21 @@ def _name_of(local: Local) -> str:
     return "plane, with rolling friction" if local.n_tangent == 1 else _SHAPES[5]
 
 
-def _vector(where: str, value: object, size: int, per: str) -> Floats:
-    flat = value.ravel() if isinstance(value, np.ndarray) else np.ravel(np.asarray(value))
+def _array(where: str, value: object) -> npt.NDArray[Any] | None:
+    if value is None:
+        return None
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ModelError(
+            f"friction_problem.{where}", repr(value), "an array of numbers",
+            "rows of unequal length do not say which component of which contact a number is.",
+            "give as many components for each contact.",
+        ) from error  # fmt: skip
+
+
+def _vector(where: str, value: npt.NDArray[Any] | None, size: int, per: str) -> Floats:
+    flat = np.ravel(value)
     if size == 0 and flat.size == 0:
         return np.zeros(0)
     return numbers(
@@ -429,7 +450,7 @@ def _matrix(name: str, value: object) -> Matrix:
             raise ModelError(where, repr(value), "a matrix of numbers", why, tries) from error
     if given.ndim != 2:
         raise ModelError(where, f"an array of shape {given.shape}", "two dimensions", why, tries)
-    made: Matrix = sp.csr_array(given, dtype=np.float64)
+    made: Matrix = sp.csr_array(given, dtype=np.float64, copy=True)
     if not np.isfinite(made.data).all():
         raise ModelError(where, "NaN or infinity", "finite numbers", why, tries)
     return made
