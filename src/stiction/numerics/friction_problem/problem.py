@@ -425,8 +425,8 @@ def _array(where: str, value: object) -> npt.NDArray[Any] | None:
         ) from error  # fmt: skip
 
 
-def _vector(where: str, value: npt.NDArray[Any] | None, size: int, per: str) -> Floats:
-    flat = np.ravel(value)
+def _vector(where: str, value: object, size: int, per: str) -> Floats:
+    flat = np.ravel(cast(Any, value))
     if size == 0 and flat.size == 0:
         return np.zeros(0)
     return numbers(
