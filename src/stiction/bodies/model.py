@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
@@ -96,11 +97,16 @@ class RigidBody(Declared):
         if isinstance(self.shape, HalfPlane):
             why, try_ = "a half plane has no finite mass.", "give it to a Support."
             raise ModelError("RigidBody.shape", "a HalfPlane", "a finite shape", why, try_)
+        if not 0.0 < self.moment_of_inertia < math.inf:
+            got = f"a moment of inertia of {self.moment_of_inertia:g} kg m^2"
+            why = "the square of its size is no number of the computer."
+            raise ModelError("RigidBody.shape", got, "> 0 and finite", why, "change the unit.")
 
     @property
     def moment_of_inertia(self) -> float:
         """About the centre of mass [kg m^2]."""
-        return self.inertia or self.mass * self.shape.radius_of_gyration**2
+        radius = self.shape.radius_of_gyration
+        return self.inertia or self.mass * (radius * radius)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stiction.bodies.contact_kernels import CORNERS_MOST
 from stiction.core.fields import Components, Declared, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import shape_of
+from stiction.numerics.checks import floats_of, shape_of
 
 __all__ = ["Box", "Disc", "HalfPlane", "Polygon", "RigidShape"]
 
@@ -106,10 +106,11 @@ class _Cornered(RigidShape):
         Source: second moments of a polygon by Green's theorem.
         Verified by: tests/unit/bodies/test_shapes.py::test_moments_of_a_polygon
         """
-        a, b = self.corners, np.roll(self.corners, -1, axis=0)
+        a, power = _scaled(self.corners)
+        b = np.roll(a, -1, axis=0)
         cross = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
         polar = (cross * (a * a + a * b + b * b).sum(axis=1)).sum() / 12.0
-        return math.sqrt(polar / (0.5 * cross.sum()))
+        return math.ldexp(math.sqrt(polar / (0.5 * cross.sum())), power)
 
     @functools.cached_property
     def reach(self) -> float:
@@ -180,36 +181,48 @@ class Polygon(_Cornered):
         if len(shape) != 2 or shape[0] < 3 or shape[1] != 2:
             got = f"an array of shape {shape}" if shape else repr(self.points)
             raise ModelError("Polygon.points", got, needs, why, "give [[0, 0], [1, 0], [0, 1]].")
-        points = np.array(self.points, dtype=np.float64)
-        if len(points) > CORNERS_MOST:
-            got, needs = f"{len(points)} corners", f"at most {CORNERS_MOST}"
+        if shape[0] > CORNERS_MOST:
+            got, needs = f"{shape[0]} corners", f"at most {CORNERS_MOST}"
             why = "contacts are identified by the numbers of corners, which have this bound."
             raise ModelError("Polygon.points", got, needs, why, "leave out corners.")
+        points = floats_of(self.points)
         if not np.isfinite(points).all():
-            raise ModelError("Polygon.points", "a coordinate not finite", needs, why, "correct it.")
+            got = "a coordinate that is not a finite number"
+            raise ModelError("Polygon.points", got, needs, why, "correct it.")
+        points, power = _scaled(points)
         points = points - points.mean(axis=0)
         after = np.roll(points, -1, axis=0)
+        number = np.arange(len(points))
         if (points[:, 0] * after[:, 1] - points[:, 1] * after[:, 0]).sum() < 0.0:
-            points = points[::-1].copy()
+            points, number = points[::-1].copy(), number[::-1]
         before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
         turn = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
         size = float(np.abs(points).max())
         angles = np.arctan2(turn, (before * after).sum(axis=1)).sum()
         if not turn.min() > _STRAIGHT * size * size or abs(abs(angles) - 2.0 * math.pi) > 1e-6:
             worst = int(np.argmin(turn))
+            got = f"corner {number[worst] + 1} that does not turn outwards"
+            if turn[worst] > 0.0 and abs(angles) > 7.0:
+                got = "corners that turn outwards more than once around"
             raise ModelError(
                 "Polygon.points",
-                f"corner {worst + 1} that does not turn outwards",
+                got,
                 "a convex polygon",
                 "contact of shapes that are not convex is not implemented.",
                 "leave out corners on straight edges, and divide the shape into convex bodies.",
             )
-        object.__setattr__(self, "points", _centred(points))
+        object.__setattr__(self, "points", np.ldexp(_centred(points), power))
 
     @property
     def corners(self) -> Floats:
         """(n, 2) corners about the centroid [m]."""
         return np.asarray(self.points)
+
+
+def _scaled(points: Floats) -> tuple[Floats, int]:
+    """Return points about 1 m large and the power of two: no product overflows or vanishes."""
+    power = math.frexp(float(np.abs(points).max()))[1]
+    return np.ldexp(points, -power), power
 
 
 def _centred(points: Floats) -> Floats:

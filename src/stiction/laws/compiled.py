@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.laws import law_kernels as lk
 from stiction.laws.friction import Formula, FrictionTable
-from stiction.numerics.c_arithmetic import as_compiled, may_raise
+from stiction.numerics.c_arithmetic import as_compiled
 from stiction.numerics.callback import (
     Callback,
     PythonFunction,
@@ -28,6 +28,7 @@ from stiction.numerics.callback import (
     call,
     compiled_function,
 )
+from stiction.numerics.compiling.user_functions import may_raise
 from stiction.numerics.jit import mode
 
 __all__ = ["CompiledLaw", "addresses"]

@@ -20,18 +20,14 @@ import numpy as np
 
 from stiction.numerics.compiling.digest import codes
 
-__all__ = ["as_compiled", "may_raise"]
+__all__ = ["as_compiled"]
 
 Call = Callable[..., Any]
 
 
-def may_raise(function: Call) -> bool:
-    """Return whether a function must run in Python, because it raises or handles exceptions.
-
-    Compiled code would lose its exceptions.
-    """
-    function = getattr(function, "py_func", function)
-    code = getattr(function, "__code__", None)
+def _keeps(function: Call) -> bool:
+    """Return whether a function remains as it is: its own code raises or handles exceptions."""
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
     return code is None or _raises(code)
 
 
@@ -46,7 +42,7 @@ def as_compiled(function: Call) -> Call:
 
     Verified by: tests/unit/numerics/test_c_arithmetic.py::test_plain_gives_what_compiled_code_gives
     """
-    if may_raise(function):
+    if _keeps(function):
         return function
     usual = _copied(function, False, {})
     with_integers: list[Call] = []
@@ -68,7 +64,7 @@ def as_compiled(function: Call) -> Call:
 def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
     """Return a copy with NumPy floats, and NumPy integers if `whole`."""
     plain = getattr(function, "py_func", function)
-    if not isinstance(plain, types.FunctionType) or may_raise(plain):
+    if not isinstance(plain, types.FunctionType) or _keeps(plain):
         return cast(Call, plain)
     if id(plain) in made:
         return made[id(plain)]

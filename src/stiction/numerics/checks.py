@@ -28,6 +28,7 @@ __all__ = [
     "Record",
     "cores_of_process",
     "fits",
+    "floats_of",
     "memory_of_machine",
     "number",
     "numbers",
@@ -338,6 +339,18 @@ def shape_of(value: object) -> tuple[int, ...]:
         return np.shape(value)  # type: ignore[no-any-return, call-overload]
     except ValueError:
         return (len(value), 0)  # type: ignore[arg-type]
+
+
+def floats_of(value: object) -> Floats:
+    """Return an array of floats; not a number where entries are none."""
+    try:
+        given = np.array(value)
+        # numpy drops imaginary parts, and reads texts
+        if given.dtype.kind in "biufO":
+            return given.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    return np.array(math.nan)
 
 
 def _unit(unit: str) -> str:

@@ -221,6 +221,19 @@ def test_every_check_fails_in_a_case(body, step, failed):
     assert {c.check: c.ok for c in run.audit.checks}[failed] is False
 
 
+@pytest.mark.parametrize("mass", [1e9, 1e12])
+def test_a_light_box_beside_a_heavy_one(mass):
+    boxes = [
+        B.RigidBody(B.Box(1.0, 1.0), mass=m, position=[x, 0.5], velocity=[1.0, 0.0])
+        for m, x in ((1.0, 0.0), (mass, 1.0))
+    ]
+    run = st.solve(B.RigidBodies(boxes, [B.Support()]), B.TimeStepper(1e-3), (0.0, 0.02))
+    # both slide with a deceleration of mu g
+    mu = run.system.law.mu
+    expected = [1.0 - 0.02 * 9.81 * mu] * 2
+    np.testing.assert_allclose(run.final["velocity_x"], expected, rtol=1e-9)
+
+
 @pytest.mark.fails_audit("bodies", "contact_problems_solved")
 @pytest.mark.fails_audit("bodies", "ledger_closes")
 def test_unsolved_contact_problems_and_open_ledgers_fail(monkeypatch):

@@ -57,7 +57,10 @@ def test_corners_lie_about_the_centroid():
         ([[0, 0], [1, 0], [2, 0]], "does not turn outwards"),
         ([[0, 0], [2, 0], [1, 0.2], [1, 2]], "a convex polygon"),
         ([[0, 0], [1, 1], [1, 0], [0, 1]], "a convex polygon"),
-        ([[0, 0], [1, 0], [0, np.nan]], "not finite"),
+        ([[0, 0], [0, 1], [1, 1], [0.6, 0.5], [1, 0]], "corner 4 that does not turn outwards"),
+        ([[0, 0], [1, 0], [0, np.nan]], "not a finite number"),
+        ([[0, 0], [1, 0], [0, 1j]], "not a finite number"),
+        ([["a", "b"], ["c", "d"], ["e", "f"]], "not a finite number"),
         ("square", "at least three points"),
     ],
 )
@@ -69,5 +72,18 @@ def test_polygons_that_are_refused(points, words):
 def test_a_star_is_refused():
     """A pentagram turns outwards at every corner, twice around."""
     angle = np.arange(5) * 4.0 * np.pi / 5.0
-    with pytest.raises(st.ModelError, match="convex"):
+    with pytest.raises(st.ModelError, match="turn outwards more than once around"):
         B.Polygon(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_any_unit_of_length_will_do(size):
+    """Squares of such numbers do not exist, so that bodies of this size are refused."""
+    corners = np.array([[0.0, 0.0], [3.0, 0.5], [1.0, 2.0]])
+    shape, other = B.Polygon(corners), B.Polygon(size * corners)
+    np.testing.assert_allclose(other.corners, size * shape.corners, rtol=1e-14)
+    assert other.radius_of_gyration == pytest.approx(size * shape.radius_of_gyration, rel=1e-14)
+    for one in (other, B.Disc(size)):
+        with pytest.raises(st.ModelError, match=r"inertia of .* needs > 0 and finite"):
+            B.RigidBody(one)
+        B.RigidBody(one, inertia=1.0)

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from stiction.errors import ModelError
-from stiction.numerics.c_arithmetic import as_compiled, may_raise
+from stiction.laws import compiled
+from stiction.numerics.c_arithmetic import as_compiled
 from stiction.numerics.callback import ArrayCallback, Callback, call_arrays
+from stiction.numerics.compiling.user_functions import may_raise
 from stiction.numerics.jit import running
 
 ZERO, WHOLE_ZERO = 0.0, 0
@@ -135,3 +137,17 @@ def test_fields_go_on_entry_by_entry():
         found[mode] = out
     np.testing.assert_array_equal(found["plain"], [2.0, -math.inf, math.inf])
     np.testing.assert_array_equal(found["plain"], found["compiled"])
+
+
+def test_a_formula_whose_inner_function_raises_is_not_compiled():
+    """Numba would compile it, and lose the exception."""
+
+    def formula(v, s, p):
+        def checked(x):
+            if x > 1.0:
+                raise ValueError("too fast")
+            return x
+
+        return checked(v)
+
+    assert compiled._compiled(formula, compiled._VALUE) is None

@@ -311,6 +311,19 @@ def test_nearly_singular_matrix_is_noticed(solver):
 
 
 @both
+def test_an_equation_in_other_units_is_not_singular(solver):
+    arrow = 4.0 * np.eye(6)
+    arrow[0, 1:] = arrow[1:, 0] = 0.5
+    # the second factors of a pattern are those of a permuted matrix
+    unit = np.array([1.0, 1e-17, 1.0, 1.0, 1.0, 1.0])
+    matrix, b = sp.csr_matrix(unit[:, None] * arrow), unit * (np.arange(6) == 1)
+    expected = np.linalg.solve(arrow, b / unit)
+    with solver.start() as workspace:
+        for _ in range(2):
+            np.testing.assert_allclose(workspace.factorise(matrix).solve(b), expected, atol=1e-14)
+
+
+@both
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_not_finite(solver, value):
     matrix = laplacian(3, 3)

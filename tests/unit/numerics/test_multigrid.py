@@ -103,6 +103,8 @@ def test_small_matrices_are_factorised():
     assert np.array_equal(space.factorise(matrix).solve(b), exact)
     assert space.report() == {}
     assert space.backward <= 1e-12
+    with pytest.raises(ModelError, match="list"):
+        space.factorise([[1.0]])
 
 
 @needs_pyamg

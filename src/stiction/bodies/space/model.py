@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from stiction.bodies.contacts import refuse_overlap
 from stiction.bodies.model import ROUNDED, refuse_several
-from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape, floats_of
+from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
 from stiction.core.fields import Components, Declared, Finite, Part, Parts, Positive
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import shape_of
+from stiction.numerics.checks import floats_of, shape_of
 
 __all__ = ["SpatialBodies", "SpatialBody", "SpatialSupport"]
 

@@ -3,9 +3,11 @@
 A quaternion (w, x, y, z) of length 1 turns the principal axes of a body to the axes of space. The
 free rotation is the implicit midpoint rule of Euler's equations for the angular velocity W about
 the principal axes, I (W1 - W0) = -s w x I w with w = (W0 + W1) / 2, and the body turns by the
-Cayley transform of s w. Energy and angular momentum in space are conserved to rounding for any s.
-With s = 2 tan(t |W0| / 2) / |W0| the rotation about a principal axis, and that of a sphere, is
-exact where t |W0| < 1; beyond, s = t. Other errors are of second order in t.
+Cayley transform of s w. Energy and angular momentum in space are conserved to rounding where
+t |W0| < 2; beyond, Newton's method need not converge (it did in 3 million trials up to 2, with
+moments down to 1e-6 of the largest). With s = 2 tan(t |W0| / 2) / |W0| the rotation about a
+principal axis, and that of a sphere, is exact where t |W0| < 1; beyond, s = t. Other errors are of
+second order in t.
 
 Source: Lewis, Simo 1994, J. Nonlinear Sci. 4, 253 (energy and momentum); Austin, Krishnaprasad,
 Wang 1993, J. Comput. Phys. 107, 105 (midpoint rule of the rigid body).

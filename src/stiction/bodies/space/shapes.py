@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from stiction.bodies.space.contact_kernels import HALF_SPACE, POLYHEDRON, SPHERE, VERTICES_MOST
 from stiction.core.fields import Components, Declared, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import shape_of
+from stiction.numerics.checks import floats_of, shape_of
 
-__all__ = ["ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere", "floats_of"]
+__all__ = ["ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -295,18 +295,6 @@ def _normal(points: Floats) -> Floats:
     """Return the unit normal of a polygon, by Newell's sum."""
     total = np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0)
     return np.asarray(total / np.linalg.norm(total))
-
-
-def floats_of(value: object) -> Floats:
-    """Return an array of floats; not a number where entries are none."""
-    try:
-        given = np.array(value)
-        # numpy drops imaginary parts, and reads texts
-        if given.dtype.kind in "biufO":
-            return given.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
-    return np.array(math.nan)
 
 
 def _checked_faces(where: str, points: Floats) -> list[list[int]]:

@@ -84,7 +84,9 @@ class Trial:
 
     def __enter__(self) -> Trial:
         self._begin = time.process_time()
-        if self._active and hasattr(signal, "setitimer"):
+        # a handler that Python did not set could not be restored
+        free = hasattr(signal, "setitimer") and signal.getsignal(signal.SIGPROF) is not None
+        if self._active and free:
             self._before = signal.signal(signal.SIGPROF, self._alarm)
             signal.setitimer(signal.ITIMER_PROF, _BUDGET, _BUDGET)
         return self

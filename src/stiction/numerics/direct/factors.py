@@ -25,6 +25,7 @@ __all__ = [
     "LinearSolveError",
     "Pattern",
     "Workspace",
+    "check_matrix",
     "check_symmetric",
     "singular",
 ]
@@ -176,7 +177,16 @@ def _bad_matrix(
     return explain("Workspace.factorise", got, needs, why, hint)
 
 
-def _check_matrix(matrix: object) -> None:
+def check_matrix(matrix: object) -> None:
+    """Raise an error for what is not a square CSR matrix of finite numbers.
+
+    Raises
+    ------
+    ModelError : for another type, shape or number type.
+    LinearSolveError : for NaN and infinity.
+
+    Verified by: tests/unit/numerics/test_linear_solvers.py::test_what_is_no_system_is_named
+    """
     from scipy.sparse import csr_array, csr_matrix
 
     if not isinstance(matrix, (csr_matrix, csr_array)):
@@ -299,7 +309,7 @@ class Workspace(abc.ABC):
         self._forget()
 
     def _pattern_of(self, matrix: csr_matrix) -> Pattern:
-        _check_matrix(matrix)
+        check_matrix(matrix)
         if self._pattern is None or not self._pattern.is_of(matrix):
             self.close()
             self._pattern = Pattern(matrix)

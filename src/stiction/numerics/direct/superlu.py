@@ -123,6 +123,10 @@ class SuperLUFactors(Factors):
         product[self._order] = super().times(x[self._order])
         return product
 
+    def _check_growth(self, x: Floats, right: Floats) -> None:
+        order = slice(None) if self._order is None else self._order
+        super()._check_growth(x[order], right[order])
+
     @cached_property
     def _pivots(self) -> Floats:
         return np.asarray(self._lu.U.diagonal())

@@ -106,9 +106,10 @@ def local_of(
     diagonal = np.flatnonzero(row == columns)
     own = blocks[diagonal]
     largest = np.linalg.eigvalsh(0.5 * (own + own.transpose(0, 2, 1)))[:, -1]
-    # a contact with a diagonal block of zeros gets the scale of the others
+    # a contact with a diagonal block of zeros, or without a finite inverse, gets the scale of the
+    # others
     scale = largest.max(initial=0.0)
-    still = largest <= 1e-14 * scale
+    still = largest < np.finfo(np.float64).tiny
     rho = 1.0 / np.where(still, scale if scale > 0.0 else 1.0, largest)
     # copies, so that kernels are compiled for one type of array only
     given = (np.array(q), np.array(mu), np.array(rolling))

@@ -5,9 +5,11 @@ The residual of forces r is the 2-norm over contacts c of the natural map::
     |r_c - P(r_c - rho (u_c + (mu |u_t| + rolling |u_m|) n))| / rho,    u = W r + q,
 
 divided by |q|, or by the largest |W_cc r_c| if q = 0. P projects on Coulomb's cone (`cones`), and
-rho is 1 / the largest entry on the diagonal of W. The natural map is zero at a solution only. It is
-a velocity, so that forces of any size, including r = 0, are assessed by the remaining velocities.
-Since the residual decreases with growing rho, it is also given for 1000 rho and rho / 1000.
+rho is 1 / the largest entry on the diagonal of the contact's own block W_cc. With one rho for all
+contacts, r_c - rho u_c would lose the velocities of the heavy bodies to rounding. The natural map
+is zero at a solution only. It is a velocity, so that forces of any size, including r = 0, are
+assessed by the remaining velocities. Since the residual decreases with growing rho, it is also
+given for 1000 rho and rho / 1000.
 
 The components of a contact are in the order normal, tangents, rolling, as in `cones`.
 
@@ -81,13 +83,17 @@ def residual(local: Local, r: Floats, factor: float = 1.0) -> float:
     Verified by: tests/unit/numerics/friction_problem/test_certificate.py::test_extended_precision
     """
     u, natural = local.velocities(r), np.empty_like(r)
-    own = local.blocks[local.diagonal]
-    largest = float(np.abs(own.diagonal(axis1=1, axis2=2)).max(initial=0.0))
-    rho = np.full(len(r), factor / largest if largest > 0.0 else factor)
+    own = np.abs(local.blocks[local.diagonal].diagonal(axis1=1, axis2=2)).max(axis=1, initial=0.0)
+    # a contact with a block of zeros gets the scale of the others
+    largest = float(own.max(initial=0.0))
+    rho = factor / np.where(own > 0.0, own, largest if largest > 0.0 else 1.0)
     natural_map(r, u, local.mu, local.rolling, local.n_tangent, rho, natural)
     # the 2-norm over contacts, which is not less than the maximum
     length = math.sqrt(np.vdot(natural, natural))
-    return length / _scale(local, r) if length > 0.0 else 0.0
+    if length == 0.0:
+        return 0.0
+    scale = _scale(local, r)
+    return length / scale if scale > 0.0 else math.inf
 
 
 def _scale(local: Local, r: Floats) -> float:

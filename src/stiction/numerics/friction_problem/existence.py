@@ -205,7 +205,8 @@ def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Flo
     """Yield forces for each of the 4^n modes that has a solution.
 
     In a mode each contact is open, sticks, or slides to the right or to the left; the conditions on
-    forces and velocities are then linear.
+    forces and velocities are then linear. Where a linear programme ends without an answer, the
+    forces are NaN: they solve nothing, and the enumeration proves nothing.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Flo
         rows, most, *equal = _conditions(mode, w, q, scaled.mu)
         for objective in (np.zeros(q.size), *w, *-w):
             found = maximise(objective, rows, most, lambda _: none, (equal[0], equal[1]))
-            if found.status != "optimal":
+            if found.status in ("infeasible", "unbounded"):
                 break
             yield units[:, None] * found.point.reshape(-1, 2)
             if not extremes:

@@ -1,10 +1,11 @@
 """Files of frictional contact problems: text of Siconos, and HDF5 of the library FCLIB.
 
-A text file has, in this order: the number of components of a contact (2 in the plane, 3 in space, 5
-in space with rolling friction), the number of contacts, the matrices, the vectors, mu, and with
-rolling friction its coefficients. A problem in local form has one matrix, W; one in global form has
-M and H. The storage of a matrix is dense (0), in blocks (1) or sparse (2). In both formats the
-normal component of a contact is the first one. `problem` calls `read` and `write`.
+A text file has, in this order: the number of components of a contact (2 in the plane; 3 in space,
+or in the plane with rolling friction; 5 in space with rolling friction), the number of contacts,
+the matrices, the vectors, mu, with rolling friction its coefficients, and perhaps a flag. A problem
+in local form has one matrix, W; one in global form has M and H. The storage of a matrix is dense
+(0), in blocks (1) or sparse (2). In both formats the normal component of a contact is the first
+one. `problem` calls `read` and `write`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,18 @@ def read(path: str | os.PathLike[str]) -> Content:
         got, why = error.strerror or str(error), "the problem is read from this file."
         needs = "a readable file of Siconos or FCLIB"
         raise ModelError(str(path), got, needs, why, "check the path.") from error
-    return _read_fclib(place) if begin == _HDF5 else _read_text(place)
+    try:
+        content = _read_fclib(place) if begin == _HDF5 else _read_text(place)
+    except ModelError:
+        raise
+    except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError) as error:
+        # of NumPy, SciPy and h5py, for parts that are absent, of another type or out of range
+        raise refusal(place, f"a part that is absent or wrong: {error}", "all parts") from error
+    columns, n = content.matrices[-1].shape[1], content.mu.size
+    if not content.rolling.size and columns != content.size * n:
+        got = f"{n} coefficients of friction, dimension {content.size} and {columns} columns"
+        raise refusal(place, got, "as many columns as components of all contacts")
+    return content
 
 
 def write(path: str | os.PathLike[str], content: Content) -> None:
@@ -102,8 +114,8 @@ class _Words:
         return len(self.words) - self.at
 
     def take(self, count: int, what: str) -> list[str]:
-        words = self.words[self.at : self.at + count]
-        if len(words) < count:
+        words = self.words[self.at : self.at + max(count, 0)]
+        if len(words) != count:
             got = f"{len(words)} words for {what}, where the file ends"
             raise refusal(self.path, got, f"{count} words")
         self.at += count
@@ -175,10 +187,7 @@ class _Words:
         # "col 0 : locations 0 to 2" with lines "1 : 2.5"
         if not triplets:
             head = ["", *head]
-        try:
-            count = int(head[5].rstrip(","))
-        except ValueError as error:
-            raise refusal(self.path, f"the header {head}", "sizes as CSparse prints") from error
+        count = int(head[5].rstrip(","))
         if triplets:
             words = np.array(self.take(4 * count, what)).reshape(count, 4)
             row, col, value = words[:, 0], words[:, 1], words[:, 3]
@@ -202,16 +211,25 @@ def _read_text(path: Path) -> Content:
     if size not in (2, 3, 5):
         raise refusal(path, f"dimension {size}", "2 (plane), 3 (space) or 5 (rolling)")
     matrices = [words.matrix("the first matrix")]
-    # a second matrix begins with its storage, the rows of the first matrix and its own columns
+    # a second matrix begins with its storage, the rows of the first matrix and its own columns; it
+    # is followed by more words than a problem in local form has: q, mu, rolling and a flag
     rows = matrices[0].shape[0]
     follows = words.words[words.at : words.at + 3]
     wanted = [str(rows), str(size * n)]
-    if len(follows) == 3 and follows[0] in ("0", "1", "2") and follows[1:] == wanted:
+    long = words.left > rows + 2 * n + 1
+    if long and follows[0] in ("0", "1", "2") and follows[1:] == wanted:
         matrices.append(words.matrix("H"))
     lengths = [rows] if len(matrices) == 1 else [rows, size * n]
     vectors = tuple(words.numbers(length, "a vector") for length in lengths)
     mu = words.numbers(n, "mu")
-    rolling = words.numbers(n if size == 5 else 0, "the coefficients of rolling friction")
+    # Siconos may end a file with a flag
+    flag = int(words.left > 0 and words.words[-1] in ("0", "1"))
+    # dimension 3 is space, or the plane with rolling friction
+    rolls = size == 5 or (size == 3 and words.left - flag == n)
+    rolling = words.numbers(n if rolls else 0, "the coefficients of rolling friction")
+    if words.left > flag:
+        got = f"{words.left} words after the coefficients, the first one {words.words[words.at]!r}"
+        raise refusal(path, got, "no more words, or n coefficients of rolling friction")
     if not words.left and not words.complete:
         got = f"a last number {words.words[-1]!r} without a space or line end after it"
         raise refusal(path, got, "complete numbers")
@@ -258,45 +276,35 @@ def _line(values: Floats) -> str:
 def _read_fclib(path: Path) -> Content:
     import h5py
 
-    try:
-        with h5py.File(path) as file:
-            names = [name for name in file if name.startswith("fclib_")]
-            if len(names) != 1:
-                raise refusal(path, f"groups {list(file)}", "one named fclib_local or fclib_global")
-            group = file[names[0]]
-            local = "local" in names[0]
-            if "G" in group:
-                got, why = "bilateral constraints G", "bilateral constraints are not implemented."
-                tries = "write W of the problem without the constrained motions."
-                raise ModelError(
-                    f"friction_problem({path.name!r})", got, "only contacts", why, tries
-                )
-            matrices = tuple(_matrix_of(path, group[key]) for key in ("W" if local else "MH"))
-            stored = group["vectors"]
-            vectors = tuple(stored[key][()].astype(float) for key in ("q" if local else "fw"))
-            mu = np.asarray(stored["mu"][()], dtype=np.float64)
-            rolling = stored["mu_r"][()].astype(float) if "mu_r" in stored else np.zeros(0)
-            size = int(np.ravel(group["spacedim"][()])[0])
-    except (KeyError, OSError) as error:
-        raise refusal(
-            path, f"a file that lacks a part: {error}", "a complete FCLIB file"
-        ) from error
+    with h5py.File(path) as file:
+        names = [name for name in file if name.startswith("fclib_")]
+        if len(names) != 1:
+            raise refusal(path, f"groups {list(file)}", "one named fclib_local or fclib_global")
+        group = file[names[0]]
+        local = "local" in names[0]
+        if "G" in group:
+            got, why = "bilateral constraints G", "bilateral constraints are not implemented."
+            tries = "write W of the problem without the constrained motions."
+            raise ModelError(f"friction_problem({path.name!r})", got, "only contacts", why, tries)
+        matrices = tuple(_matrix_of(group[key]) for key in ("W" if local else "MH"))
+        stored = group["vectors"]
+        vectors = tuple(stored[key][()].astype(float) for key in ("q" if local else "fw"))
+        mu = np.asarray(stored["mu"][()], dtype=np.float64)
+        rolling = stored["mu_r"][()].astype(float) if "mu_r" in stored else np.zeros(0)
+        size = int(np.ravel(group["spacedim"][()])[0])
     return Content(size, matrices, vectors, mu, rolling)
 
 
-def _matrix_of(path: Path, group: Any) -> Sparse:
+def _matrix_of(group: Any) -> Sparse:
     rows, columns, kind = (int(np.ravel(group[key][()])[0]) for key in ("m", "n", "nz"))
     p, i, x = group["p"][()], group["i"][()], group["x"][()].astype(float)
-    try:
-        if kind >= 0:
-            entries = (x[:kind], (i[:kind], p[:kind]))
-            return sp.csc_array(entries, shape=(rows, columns))
-        form = sp.csc_array if kind == -1 else sp.csr_array
-        return sp.csc_array(form((x[: p[-1]], i[: p[-1]], p), shape=(rows, columns)))
-    except (ValueError, IndexError) as error:
-        raise refusal(
-            path, f"a matrix with {error}", f"indices within {rows} x {columns}"
-        ) from error
+    if kind >= 0:
+        return sp.csc_array((x[:kind], (i[:kind], p[:kind])), shape=(rows, columns))
+    form = sp.csc_array if kind == -1 else sp.csr_array
+    made = form((x[: p[-1]], i[: p[-1]], p), shape=(rows, columns))
+    # SciPy does not look at indices by itself
+    made.check_format(full_check=True)
+    return sp.csc_array(made)
 
 
 def _write_fclib(path: Path, content: Content) -> None:

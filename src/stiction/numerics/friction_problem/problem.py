@@ -52,8 +52,8 @@ Matrix = sp.csr_array[Any]
 _MOST_DEFECT = 1e-3
 # largest coefficient of friction: an error of 1e-10 in a normal force is one of 1e-6 in friction
 _MOST_FRICTION = 1e4
-# squares of smaller velocities, and of the inverse, are not representable
-_LEAST_VELOCITY = 1e-100
+# squares of smaller numbers, and of the inverse, are not representable
+_LEAST = 1e-100
 # the check of a given W computes eigenvalues of larger matrices by Lanczos' method; the number was
 # chosen. Rank and least eigenvalue of the certificate need all eigenvalues: they are dense always
 _DENSE_UP_TO = 400
@@ -103,7 +103,7 @@ class FrictionProblem:
             return 0.0
         matrix = self.local.matrix.toarray()
         values = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
-        return float(values[0] / np.abs(values).max())
+        return float(values[0] / (np.abs(values).max() or 1.0))
 
     def __repr__(self) -> str:
         return (
@@ -130,13 +130,14 @@ class FrictionProblem:
             r = self._ordered("start", start)
         scale = max(float(np.linalg.norm(local.q)), 1e-300)
         sweeps = systems = 0
-        work = Work(0, 0, "start")
+        method = "start"
         for fraction in (0.5, 1e-2, 1e-4, 1e-5):
             # the error of the solver may be below the residual if the blocks of W differ in size:
             # repeat with smaller tolerances
             found, work = solve_local(local, r, fraction * tol * scale)
             sweeps, systems = sweeps + work.sweeps, systems + work.linear_systems
-            r = found.r
+            # "start" are the forces of the pass before
+            r, method = found.r, method if work.method == "start" else work.method
             # the residual with a small rho is the larger one. It is worth more work, but
             # `converged` does not require it: where W has blocks of very different sizes, rounding
             # errors alone may exceed `tol`
@@ -145,7 +146,6 @@ class FrictionProblem:
             # the solver did not reach its tolerance, and will not reach a smaller one
             if found.error > fraction * tol * scale:
                 break
-        method = work.method
         plane = local.q.shape[1] == 2 and self.n_contact <= MOST_ENUMERATED
         if plane and not is_solved(local, r, tol):
             for other in solutions_in_the_plane(local):
@@ -175,7 +175,13 @@ class FrictionProblem:
 
         Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_closing_supports
         """
-        return decide(self.local, None if solution is None else solution.ordered)
+        ordered = None if solution is None else self._ordered("solution", solution.r)
+        found = decide(self.local, ordered)
+        # forces, but not the combination of rows that proves "none"
+        if found.witness.size != self.local.q.size:
+            return found
+        witness = self.given_order(found.witness.reshape(self.local.q.shape)).ravel()
+        return dataclasses.replace(found, witness=witness)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file: HDF5 of FCLIB if the name ends in .hdf5 or .h5, else text of Siconos."""
@@ -190,9 +196,13 @@ class FrictionProblem:
         rolling = local.rolling if size > 1 + local.n_tangent else np.zeros(0)
         formats.write(path, formats.Content(size, matrices, vectors, local.mu, rolling))
 
+    def given_order(self, values: Floats) -> Floats:
+        """Return components in the order of the given vectors, from normal ones first."""
+        return np.ascontiguousarray(values[:, np.argsort(self.order)])
+
     def _ordered(self, where: str, values: Floats) -> Floats:
         size = self.local.q.shape[1]
-        flat = _vector(where, np.asarray(values).ravel(), self.local.q.size, "force component")
+        flat = _vector(where, _array(where, values), self.local.q.size, "force component")
         return np.ascontiguousarray(flat.reshape(-1, size)[:, self.order])
 
 
@@ -213,18 +223,15 @@ class FrictionSolution:
     tol: float
     work: Work
 
-    def _given_order(self, values: Floats) -> Floats:
-        return np.ascontiguousarray(values[:, np.argsort(self.problem.order)])
-
     @functools.cached_property
     def r(self) -> Floats:
         """(n, size) forces, in the order of the vectors that were given [N]."""
-        return self._given_order(self.ordered)
+        return self.problem.given_order(self.ordered)
 
     @functools.cached_property
     def u(self) -> Floats:
         """(n, size) velocities, in the order of the vectors that were given [m/s]."""
-        return self._given_order(self.problem.local.velocities(self.ordered))
+        return self.problem.given_order(self.problem.local.velocities(self.ordered))
 
     @functools.cached_property
     def v(self) -> Floats | None:
@@ -258,7 +265,7 @@ class FrictionSolution:
         both = (found.velocities, found.forces)
         return Uniqueness(
             *(
-                dataclasses.replace(one, other=self._given_order(one.other))
+                dataclasses.replace(one, other=self.problem.given_order(one.other))
                 if one.other.size
                 else one
                 for one in both
@@ -350,6 +357,7 @@ def friction_problem(
         if given or normal:
             _refuse_more(f"the path of a file and {', '.join(given) or 'normal'}", "a file alone")
         return _read(W)
+    q, mu, f, w = (_array(name, arguments[name]) for name in ("q", "mu", "f", "w"))
     masses = None
     wanted = ("q", "mu") if W is not None else ("M", "H", "f", "mu")
     missing = [name for name in wanted if name not in given]
@@ -367,9 +375,9 @@ def friction_problem(
         _refuse_more(f"{form} and {', '.join(foreign)}", f"{form} alone")
     if W is None:
         masses, W, q = _condensed(M, H, f, w)
-        if np.ndim(cast(Any, w)) == 2:
+        if w is not None and w.ndim == 2:
             # the rows of a two-dimensional w are the contacts
-            q = q.reshape(np.shape(cast(Any, w)))
+            q = q.reshape(w.shape)
     matrix = _matrix("W", W)
     local, order = _local(matrix, q, mu, rolling, normal)
     if masses is not None:
@@ -404,8 +412,21 @@ def _name_of(local: Local) -> str:
     return "plane, with rolling friction" if local.n_tangent == 1 else _SHAPES[5]
 
 
+def _array(where: str, value: object) -> npt.NDArray[Any] | None:
+    if value is None:
+        return None
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ModelError(
+            f"friction_problem.{where}", repr(value), "an array of numbers",
+            "rows of unequal length do not say which component of which contact a number is.",
+            "give as many components for each contact.",
+        ) from error  # fmt: skip
+
+
 def _vector(where: str, value: object, size: int, per: str) -> Floats:
-    flat = value.ravel() if isinstance(value, np.ndarray) else np.ravel(np.asarray(value))
+    flat = np.ravel(cast(Any, value))
     if size == 0 and flat.size == 0:
         return np.zeros(0)
     return numbers(
@@ -429,7 +450,7 @@ def _matrix(name: str, value: object) -> Matrix:
             raise ModelError(where, repr(value), "a matrix of numbers", why, tries) from error
     if given.ndim != 2:
         raise ModelError(where, f"an array of shape {given.shape}", "two dimensions", why, tries)
-    made: Matrix = sp.csr_array(given, dtype=np.float64)
+    made: Matrix = sp.csr_array(given, dtype=np.float64, copy=True)
     if not np.isfinite(made.data).all():
         raise ModelError(where, "NaN or infinity", "finite numbers", why, tries)
     return made
@@ -460,15 +481,7 @@ def _local(
         )
     order = (int(normal), *(i for i in range(size) if i != normal))
     flat = _vector("q", q, n * size, "component")
-    largest = float(np.abs(flat).max(initial=0.0))
-    if largest and not _LEAST_VELOCITY < largest < 1.0 / _LEAST_VELOCITY:
-        raise ModelError(
-            "friction_problem.q",
-            f"{largest:g} as the largest component",
-            f"a largest component between {_LEAST_VELOCITY:g} and {1.0 / _LEAST_VELOCITY:g}",
-            "squares of other numbers overflow or underflow.",
-            "take another unit of velocity.",
-        )
+    _check_squares("q", np.abs(flat).max(initial=0.0), "component", "velocity")
     coefficients = _coefficients("mu", mu, n)
     if coefficients.max(initial=0.0) > _MOST_FRICTION:
         raise ModelError(
@@ -484,8 +497,11 @@ def _local(
         matrix = matrix[at][:, at]
     ordered = np.ascontiguousarray(flat.reshape(n, size)[:, order])
     local = local_of(matrix, ordered, coefficients, rollings, n_tangent)
-    own = local.blocks[local.diagonal].any(axis=(1, 2))
-    fixed = np.flatnonzero(~own & (ordered[:, 0] < 0.0))
+    own = np.abs(local.blocks[local.diagonal]).max(axis=(1, 2), initial=0.0)
+    if own.any():
+        for largest in (own.max(), own[own > 0.0].min()):
+            _check_squares("W", largest, "entry of a contact's block", "force")
+    fixed = np.flatnonzero((own == 0.0) & (ordered[:, 0] < 0.0))
     if fixed.size:
         k = int(fixed[0])
         raise ModelError(
@@ -496,6 +512,17 @@ def _local(
             "leave out contacts between bodies that cannot move.",
         )
     return local, order
+
+
+def _check_squares(name: str, largest: float, what: str, unit: str) -> None:
+    if largest and not _LEAST < largest < 1.0 / _LEAST:
+        raise ModelError(
+            f"friction_problem.{name}",
+            f"{largest:g} as the largest {what}",
+            f"a largest {what} between {_LEAST:g} and {1.0 / _LEAST:g}",
+            "squares of other numbers overflow or underflow.",
+            f"take another unit of {unit}.",
+        )
 
 
 def _positions(n: int, order: tuple[int, ...]) -> npt.NDArray[np.int64]:

@@ -27,6 +27,7 @@ from stiction.numerics.direct.factors import (
     Layout,
     Pattern,
     Workspace,
+    check_matrix,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class MultigridWorkspace(Workspace):
 
     def factorise(self, matrix: csr_matrix) -> Factors:
         """Return factors of a small matrix, or a preconditioner; see `Workspace.factorise`."""
+        check_matrix(matrix)
         if matrix.shape[0] >= self.direct_below:
             return super().factorise(matrix)
         made = self._small.factorise(matrix)

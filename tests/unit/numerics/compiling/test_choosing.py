@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -101,6 +102,13 @@ def test_a_run_that_reports_nothing_is_given_up(monkeypatch):
     with pytest.raises(TooSlow), Trial(active=True):
         work(5.0)
     work(0.1)  # no alarm is left behind
+
+
+def test_a_handler_of_another_library_remains(monkeypatch):
+    monkeypatch.setattr("signal.getsignal", lambda _: None)
+    before = signal.getitimer(signal.ITIMER_PROF)
+    with Trial(active=True):
+        assert signal.getitimer(signal.ITIMER_PROF) == before
 
 
 def test_a_run_given_up_inside_a_law_is_no_error_of_the_law(monkeypatch):

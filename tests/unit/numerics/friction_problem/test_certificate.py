@@ -16,9 +16,12 @@ def residual_in_extended_precision(problem, r, factor=1):
     r = r.astype(LONG)
     u = (w @ r.ravel()).reshape(r.shape) + q
     size = r.shape[1]
-    rho = factor / np.abs(np.diag(w)).max()
+    entries = np.abs(np.diag(w)).reshape(r.shape).max(axis=1)
+    # a contact with a block of zeros gets the scale of the others
+    entries[entries == 0] = entries.max(initial=0) or 1
     lengths = []
     for c in range(len(r)):
+        rho = factor / entries[c]
         slip, turn = u[c, 1 : 1 + n_tangent], u[c, 1 + n_tangent :]
         x = r[c] - rho * u[c]
         x[0] -= rho * (mu[c] * np.sqrt(slip @ slip) + rolling[c] * np.sqrt(turn @ turn))
@@ -93,6 +96,23 @@ def test_extended_precision(factor):
             ours = given.get(factor, found.residual_large_rho)
             independent = float(residual_in_extended_precision(problem, forces, factor))
             assert ours == pytest.approx(independent, rel=1e-6, abs=1e-11)
+
+
+def test_velocities_of_heavy_bodies_count():
+    """Beside a light body, a heavy one moves by less than the rounding of its force."""
+    for mass in (1e10, 1e14, 1e50):
+        w = np.diag([1.0, 1.0, 1 / mass, 1 / mass])
+        problem = friction_problem(w, [[-1.0, 0.0], [-1.0, 0.4]], 0.5)
+        solved = problem.solve()
+        assert solved.converged
+        np.testing.assert_allclose(solved.r, [[1.0, 0.0], [mass, -0.4 * mass]], rtol=1e-12)
+        # an error of 1e-7 in friction leaves a slip of 4e-8
+        off = solved.r * [[1.0, 1.0], [1.0, 1 - 1e-7]]
+        found = problem.certificate(off)
+        expected = float(residual_in_extended_precision(problem, off))
+        assert expected == pytest.approx(4e-8 * np.sqrt(1.25 / 2.16), rel=1e-6)
+        for ours in (found.residual, found.residual_large_rho, found.residual_small_rho):
+            assert ours == pytest.approx(expected, rel=1e-6)
 
 
 def test_without_free_velocity_forces_are_the_scale():

@@ -3,6 +3,7 @@ import pytest
 from friction_cases import FILES, brick_tower, problem_in
 
 import stiction as st
+from stiction.numerics.friction_problem.programmes import Optimum, maximise
 
 # problems whose linear programmes take a minute
 LARGE = ("Box_", "Capsules", "spheres", "fc2d", "FrictionContactProblem")
@@ -72,12 +73,6 @@ def test_towers_exist_by_a_motion():
     assert brick_tower(3, 0.5).existence().criterion.startswith("a motion")
 
 
-def test_a_contact_that_nothing_moves():
-    w = np.diag([1.0, 1.0, 1e-300, 1e-300])
-    closing = st.friction_problem(w, [[-1.0, 0.0], [-1.0, 0.0]], 0.3)
-    assert closing.existence().answer == "none"
-
-
 @pytest.mark.parametrize("size", [1e-8, 1e-12])
 def test_large_forces_are_a_solution(size):
     """A stiff contact needs forces of 1 / size; W has full rank, so that a solution exists."""
@@ -130,10 +125,10 @@ def test_wedged_contact():
     np.testing.assert_array_equal(found.other.shape, (1, 2))
 
 
-def test_enumeration_decides_what_is_left():
+def test_enumeration_decides_what_is_left(monkeypatch):
     """Few contacts at random: what is not solved has no solution in any mode."""
     rng = np.random.default_rng(3)
-    answers = set()
+    without = []
     for _ in range(40):
         n = int(rng.integers(2, 4))
         h = rng.normal(size=(2 * n, 3))
@@ -142,8 +137,15 @@ def test_enumeration_decides_what_is_left():
         solved = problem.solve()
         found = problem.existence(solved)
         assert found.answer == ("proven" if solved.converged else "none")
-        answers.add(found.criterion[:11])
-    assert "enumeration" in answers
+        without += [problem] if found.criterion == "enumeration of all modes" else []
+
+    def unsure(objective, *rest, **more):
+        # the first programme of a mode has no objective
+        unfinished = Optimum("unfinished", np.nan, np.full(objective.size, np.nan))
+        return maximise(objective, *rest, **more) if objective.any() else unfinished
+
+    monkeypatch.setattr("stiction.numerics.friction_problem.existence.maximise", unsure)
+    assert {one.existence().answer for one in without} == {"not decided"}
 
 
 @pytest.mark.parametrize("layers", [1, 4, 8])

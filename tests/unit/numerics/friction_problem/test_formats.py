@@ -13,6 +13,9 @@ def made_problems():
     return {
         "space": brick_tower(2, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]),
         "rolling": friction_problem(w @ w.T, rng.normal(size=(2, 5)), 0.5, rolling=[0.1, 0.2]),
+        "rolling in the plane": friction_problem(
+            w[:6] @ w[:6].T, rng.normal(size=(2, 3)), 0.5, rolling=[0.1, 0.2]
+        ),
         "global": friction_problem(
             M=mass, H=frames, f=rng.normal(size=6), w=rng.normal(size=4), mu=[0.3, 0.4]
         ),
@@ -20,7 +23,7 @@ def made_problems():
 
 
 @pytest.mark.parametrize("ending", ["dat", "hdf5"])
-@pytest.mark.parametrize("kind", ["space", "rolling", "global"])
+@pytest.mark.parametrize("kind", ["space", "rolling", "rolling in the plane", "global"])
 def test_round_trips(tmp_path, kind, ending):
     problem = made_problems()[kind]
     path = tmp_path / f"problem.{ending}"
@@ -33,6 +36,7 @@ def test_round_trips(tmp_path, kind, ending):
     np.testing.assert_allclose(theirs.q, ours.q, atol=slack)
     np.testing.assert_array_equal(again.local.mu, problem.local.mu)
     np.testing.assert_array_equal(again.local.rolling, problem.local.rolling)
+    assert ours.n_tangent == theirs.n_tangent
     assert (again.masses is None) == (kind != "global")
 
 
@@ -65,7 +69,7 @@ def test_files_round_trip(tmp_path, name, ending):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
-@pytest.mark.parametrize("kind", ["space", "rolling", "global"])
+@pytest.mark.parametrize("kind", ["space", "rolling", "rolling in the plane", "global"])
 def test_texts_cut_short_are_refused(tmp_path, kind, share):
     path = tmp_path / "cut.dat"
     made_problems()[kind].write(path)
@@ -85,12 +89,70 @@ def test_files_cut_short_are_refused(tmp_path, name):
         friction_problem(path)
 
 
-def test_other_files_are_refused(tmp_path):
-    for text in ("", "hello\n", "7\n1\n", "3\n1\n9\n3\n3\n", "3\n1\n0\n3\n3\n3 3\n1 x 3\n"):
-        path = tmp_path / "other.dat"
+SPARSE = "3\n1\n2\n3\n3\n0\ntriplet: 3-by-3, nzmax: 3 nnz: {}\n{} 0 : 1\n1 1 : 1\n2 2 : 1\n"
+SPARSE += "-1 0 0\n.5\n"
+DENSE = "3\n1\n0\n3\n3\n3 3\n1 0 0 0 1 0 0 0 1\n{}\n.5\n{}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello\n",
+        "7\n1\n",
+        "3\n1\n9\n3\n3\n",
+        "3\n1\n0\n3\n3\n3 3\n1 x 3\n",
+        SPARSE.format(3, 7),
+        SPARSE.format(3, "a"),
+        SPARSE.format(-3, 0),
+        DENSE.format("-1 0 0", "0.1 0.2\n"),
+        DENSE.format("-1 0 0", "0.1 1\n0\n1\n"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, text):
+    path = tmp_path / "other.dat"
+    path.write_text(text)
+    with pytest.raises(ModelError, match="friction_problem"):
+        friction_problem(path)
+
+
+def test_files_by_hand(tmp_path):
+    """Whole numbers in q that look like the head of a matrix, a flag, rolling in the plane."""
+    path = tmp_path / "hand.dat"
+    for text, n_tangent, last in (
+        (SPARSE.format(3, 0), 2, 0.0),
+        (DENSE.format("1 3 3", ""), 2, 3.0),
+        (DENSE.format("-1 0 0", "1\n"), 2, 0.0),
+        (DENSE.format("-1 0 0", ".2\n1\n"), 1, 0.0),
+    ):
         path.write_text(text)
-        with pytest.raises(ModelError, match="friction_problem"):
-            friction_problem(path)
+        local = friction_problem(path).local
+        assert (local.n_tangent, local.q[0, 2]) == (n_tangent, last)
+        assert local.rolling.tolist() == [0.2 if n_tangent == 1 else 0.0]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("vectors/mu", b"a"),
+        ("vectors/mu", None),
+        ("vectors/q", None),
+        ("W/m", []),
+        ("W/i", 99),
+        ("spacedim", [2]),
+    ],
+)
+def test_damaged_hdf5_is_refused(tmp_path, place, value):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "damaged.h5"
+    made_problems()["space"].write(path)
+    with h5py.File(path, "a") as file:
+        group = file["fclib_local"]
+        value = np.full(group[place].shape, 99) if value == 99 else value
+        del group[place]
+        group.create_group(place) if value is None else group.create_dataset(place, data=value)
+    with pytest.raises(ModelError, match=r"friction_problem\('damaged.h5'\).*needs"):
+        friction_problem(path)
 
 
 def test_a_path_without_a_file_is_refused(tmp_path):

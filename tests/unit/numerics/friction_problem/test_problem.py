@@ -46,9 +46,13 @@ def test_one_contact_by_hand():
         ({"W": "a.dat", "q": None, "mu": None, "normal": 1}, "the path of a file and normal"),
         ({"q": 1e-170 * np.ones((2, 3))}, "1e-170 as the largest component"),
         ({"q": -1e155 * np.ones((2, 3))}, "1e\\+155 as the largest component"),
+        ({"W": np.diag([1.0, 1, 1, 1e-300, 1e-300, 1e-300])}, "1e-300 as the largest entry"),
+        ({"W": EYE * 1e120}, "1e\\+120 as the largest entry"),
         ({"W": [["a"]]}, "matrix"),
         ({"W": np.ones(6)}, "shape"),
         ({"W": EYE * 1j}, "complex numbers"),
+        ({"q": [[0.0, 0.0], [0.0]]}, "q: got .* needs an array of numbers"),
+        ({"mu": [[0.1], [0.1, 0.2]]}, "mu: got .* needs an array of numbers"),
         ({"rolling": 0.1}, "rows for 2 contacts|components|got"),
     ],
 )
@@ -113,6 +117,24 @@ def test_normal_second_is_the_same_problem():
     assert other.certificate(solved.r).residual <= 1e-10
     with pytest.raises(ModelError):
         other.certificate(solved.r[:-1])
+    with pytest.raises(ModelError, match="solution: got 24 values"):
+        brick_tower(1, 0.5).existence(solved)
+    witness = other.existence(solved).witness.reshape(q.shape)
+    np.testing.assert_array_equal(witness, solved.r)
+
+
+def test_a_matrix_is_copied():
+    mass = sp.csr_array(2.0 * np.eye(3))
+    problem = st.friction_problem(M=mass, H=np.eye(3), f=[-1.0, 0.3, 0.0], mu=[0.1])
+    mass.data[:] = 200.0
+    solved = problem.solve()
+    np.testing.assert_allclose(solved.v, solved.u.ravel(), atol=1e-15)
+
+
+def test_a_contact_that_nothing_moves():
+    still = st.friction_problem(np.zeros((2, 2)), [[0.0, 0.0]], 0.5)
+    assert still.solve().certificate.least_eigenvalue == 0.0
+    assert still.certificate([[-1.0, 0.0]]).residual == np.inf
 
 
 def test_local_and_global_form_agree():

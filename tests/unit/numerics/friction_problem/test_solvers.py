@@ -165,6 +165,14 @@ def test_start_is_used():
     np.testing.assert_array_equal(warm.r, cold.r)
 
 
+def test_a_method_that_found_forces_is_named():
+    """The last of several passes, with a smaller tolerance, finds no better forces."""
+    frames = np.array([[1.0, 0.3], [1.0 + 1e-5, 0.3 - 2e-5]])
+    solved = friction_problem(frames @ frames.T, [[-1.0, 2.0]], 3.0).solve()
+    assert solved.r.any()
+    assert solved.work.method != "start"
+
+
 @pytest.mark.parametrize("length", [1e-6, 1e3])
 def test_units_do_not_matter(length):
     """Lengths in other units: W and q in other sizes, velocities the same number of times q."""
