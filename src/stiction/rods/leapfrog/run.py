@@ -17,7 +17,7 @@ from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import Log, StateArray, check_count, refused, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
-from stiction.errors import Status
+from stiction.errors import ModelError, Status
 from stiction.numerics.arrays import Struct
 from stiction.numerics.checks import MOST_WORK
 from stiction.rods import rod_kernels as rk
@@ -42,6 +42,7 @@ from stiction.rods.leapfrog.checkpoint import check_open_contacts
 from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.steps import step_length
 from stiction.rods.model import Rods
+from stiction.rods.rod import Turned
 from stiction.rods.rod_kernels import State
 from stiction.rods.stability import step_limit
 from stiction.rods.state import extremes_kernels as xk
@@ -97,6 +98,7 @@ class LeapfrogStepper:
         # clamps start to move at the start of the run; histories have the time of the run
         driven = self.flat.driven
         driven["since"][driven["last"] == driven["first"]] = self.save[0]
+        _refuse_turned(rods, float(self.save[0]))
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
         self.step = step_length(rods, method, span, limited)
@@ -578,3 +580,20 @@ class LeapfrogStepper:
             rolling=float(tally.rolling_slip),
             state=self.record.variables(upto),
         )
+
+
+def _refuse_turned(rods: Rods, start: float) -> None:
+    """Raise ModelError if a clamp is not at its initial orientation at the start time [s]."""
+    for number, rod in enumerate(rods.rods, 1):
+        for end in (rod.left, rod.right):
+            if not isinstance(end, Turned):
+                continue
+            angle = float(np.interp(start, end.times, end.angles))
+            if angle != 0.0:
+                raise ModelError(
+                    "Turned.angles",
+                    f"{angle:.6g} rad at the start of the run (rod {number})",
+                    f"0 rad at t = {start:.6g} s",
+                    "angles are measured from the initial orientation of the clamp.",
+                    "let the history begin at the start of the run, with the angle 0.",
+                )
