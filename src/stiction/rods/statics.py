@@ -445,7 +445,7 @@ class StaticRod:
         """Set a state that `copy_state` returned."""
         self.r[:], self.q[:] = saved
 
-    def set_state(self, start: Equilibrium) -> None:
+    def set_state(self, start: object) -> None:
         """Set the state to an equilibrium; its rod must have as many elements."""
         if not isinstance(start, Equilibrium):
             why, try_ = "Newton's method starts from it.", "give the result of `equilibrium`."

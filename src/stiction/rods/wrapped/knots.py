@@ -67,14 +67,14 @@ def overhand_knot(
     whole("overhand_knot.turns", turns, least=1, most=100, why=why, try_=try_)
     why, try_ = "the rod has so many elements.", "give 200."
     whole("overhand_knot.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
-    if not (isinstance(section, Section) and section.radius > 0.0):
+    a = getattr(section, "radius", 0.0)
+    if not a > 0.0:
         got, needs = f"a {type(section).__name__} without a radius", "a section with one"
         why, try_ = (
             "the knot touches itself at its surface.",
             "give CircularSection(radius, young).",
         )
         raise ModelError("overhand_knot.section", got, needs, why, try_)
-    a = section.radius
     loop = 12.0 * a if loop is None else loop
     why, try_ = "the given curve must not touch itself.", f"give {12.0 * a:.6g}."
     loop = number("overhand_knot.loop", loop, unit="m", rule="positive", why=why, try_=try_)

@@ -108,7 +108,7 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
         raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
     why, try_ = "strands turn about the rope.", "give 1.0."
     number("laid_rope.turns", turns, rule="positive", why=why, try_=try_)
-    if not (isinstance(section, Section) and section.radius > 0.0):
+    if not getattr(section, "radius", 0.0) > 0.0:
         got, needs = f"a {type(section).__name__} without a radius", "a section with one"
         why, try_ = "strands touch at their surfaces.", "give CircularSection(radius, young)."
         raise ModelError("laid_rope.section", got, needs, why, try_)
