@@ -380,8 +380,7 @@ def integrate(
             put_forces(state, table.mat, forcing, scratch, sums.time)
             if tally.next_part == FORCES:
                 break
-            # a saved state has the mean of the velocities before and after this kick, and drag acts
-            # at it
+            # saved states and drag have the mean of the velocities before and after this kick
             if k == steps - 1 or forcing.damped:
                 old_v, old_p, _ = earlier_of(scratch)
                 copy(v, old_v)
@@ -396,8 +395,7 @@ def integrate(
                 return MODE_CHANGE, k
         if forcing.driven.shape[0] > 0:
             f, t = forces_of(scratch)
-            # half of the work of clamps in this kick, with their velocity before it; the other half
-            # follows with their next velocity
+            # half of the work of clamps in this kick; the rest follows with their next velocity
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w
