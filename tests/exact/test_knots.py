@@ -53,6 +53,7 @@ def test_loose_trefoil_without_friction():
     [
         ({"turns": 0}, r"overhand_knot.turns: got 0"),
         ({"loop": 5.0}, r"overhand_knot.loop: got 5 m; needs at least 6 m"),
+        ({"loop": "x"}, r"overhand_knot.loop: got 'x'"),
         ({"tail": 0.0}, r"overhand_knot.tail: got 0"),
         ({"pull": np.nan}, r"overhand_knot.pull: got nan"),
     ],
@@ -65,3 +66,5 @@ def test_bad_knots_are_refused(bad, match):
 def test_knots_need_a_surface():
     with pytest.raises(ModelError, match=r"overhand_knot.section: got a GivenSection without"):
         overhand_knot(st.rods.GivenSection(1e2, 1e2, 1.0, 1.0))
+    with pytest.raises(ModelError, match=r"overhand_knot.section: got a int"):
+        overhand_knot(3)

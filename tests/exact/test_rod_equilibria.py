@@ -201,6 +201,28 @@ def test_halving_the_arch_load_halves_the_factor_scale():
     assert one.position == pytest.approx(two.position, abs=1e-9)
 
 
+def test_a_natural_shape_is_found_without_loads():
+    """A given straight line with the natural curvature of an arc, or with another length."""
+    line = Straight([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    given = {"elements": 20, "right": Free()}
+    bent = CosseratRod(STIFF, line, natural_curvature=(0.0, 1.0, 0.0), **given)
+    exact_tip = [np.sin(1.0), 1.0 - np.cos(1.0), 0.0]
+    for found in (equilibrium(bent), follow_path(bent, max_points=1).states[0]):
+        # reason: twenty chords of an arc
+        assert found.position[-1] == pytest.approx(exact_tip, abs=2e-4)
+    short = equilibrium(CosseratRod(STIFF, line, length=0.9, **given))
+    assert short.position[-1] == pytest.approx([0.9, 0.0, 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("factor", [np.nan, -1.0, "a"])
+def test_bad_paths_and_starts_are_refused(factor):
+    rod = cantilever(20, [PointForce([0.0, 0.8, 0.0])])
+    with pytest.raises(st.ModelError, match="max_factor"):
+        follow_path(rod, max_factor=factor)
+    with pytest.raises(st.ModelError, match=r"equilibrium\.start: got 3"):
+        equilibrium(rod, start=3)
+
+
 def test_unloaded_and_unheld_rods_are_refused():
     with pytest.raises(st.ModelError, match="without loads"):
         equilibrium(cantilever(20, []))

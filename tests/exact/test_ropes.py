@@ -193,9 +193,14 @@ def test_ropes_that_cannot_be_laid_are_refused():
         ({"turns": 10.0, "elements": 10}, r"laid_rope\.elements: got 10; needs at least 63"),
         ({"lay": 0.7}, r"laid_rope\.lay"),
         ({"strands": 1}, r"laid_rope\.strands"),
+        ({"turns": np.nan}, r"laid_rope\.turns"),
+        ({"turns": "a"}, r"laid_rope\.turns"),
+        ({"strain": "a"}, r"laid_rope\.strain"),
+        ({"twist": np.inf}, r"laid_rope\.twist"),
+        ({"section": 3}, r"laid_rope\.section"),
     ):
         with pytest.raises(ModelError, match=words):
-            laid_rope(st.rods.CircularSection(0.001, 1e9), **given)
+            laid_rope(**{"section": st.rods.CircularSection(0.001, 1e9), **given})
 
 
 def test_a_rope_in_other_units_order_and_times():

@@ -221,7 +221,9 @@ def assemble(rods: Rods) -> Flat:
 
 def _shape(partner: RodPartner) -> int:
     """Return CURVE, SPHERE or PLANE."""
-    return {SpherePartner: SPHERE, PlanePartner: PLANE}.get(type(partner), CURVE)
+    if isinstance(partner, PlanePartner):
+        return PLANE
+    return SPHERE if isinstance(partner, SpherePartner) else CURVE
 
 
 def _spacings(bodies: list[Floats]) -> list[float]:

@@ -25,8 +25,8 @@ Vector = Sequence[float] | Floats
 _WHY_LINE = "the nodes are on the line between two points."
 _WHY_ARC = "the nodes are on an arc of a circle."
 _WHY_HELIX = "the nodes are on a helix."
-# sine of the angle between tangent and normal, from which the plane has half of all digits
-_LEAST_SINE = 1e-8
+# sine of the angle of two directions, from which their plane has half of all digits
+LEAST_SINE = 1e-8
 _AXIS = Components("1", _WHY_HELIX, "give [0, 0, 1].", direction=True)
 
 
@@ -188,10 +188,15 @@ class Curve(Centreline):
         return points.copy()
 
 
+def sine_between(first: Vector, second: Vector) -> float:
+    """Return the sine of the angle between two directions."""
+    sizes = np.linalg.norm(first), np.linalg.norm(second)
+    return float(np.linalg.norm(np.cross(first, second)) / sizes[0] / sizes[1])
+
+
 def _independent(name: str, first: Vector, second: Vector) -> None:
     """Raise ModelError if two directions are parallel."""
-    sine = np.linalg.norm(np.cross(first, second)) / np.linalg.norm(first) / np.linalg.norm(second)
-    if sine < _LEAST_SINE:
+    if sine_between(first, second) < LEAST_SINE:
         raise ModelError(
             f"{name}.normal",
             "a direction along the tangent",

@@ -396,7 +396,7 @@ def follow_clamps(
     """
     for k in range(driven.shape[0]):
         d = driven[k]
-        i, rise = d.slot, d.rise
+        i = d.slot
         if d.slides == 1:
             continue
         since_start = now - d.since + h
@@ -421,10 +421,10 @@ def follow_clamps(
             v[1, i] = (ty - r[1, i]) / h
             v[2, i] = (tz - r[2, i]) / h
         else:
-            # the mean rate over the step, unless the rise ends within it
-            rate = 1.0 if since_start >= rise else (since_start - 0.5 * h) / rise
-            if d.last > d.first:
-                rate = (tau - profile_of(d, times, factors, since_start - h)) / h
+            # the mean rate over the step; 1 without the rounding of a difference after the rise
+            rate = (tau - profile_of(d, times, factors, since_start - h)) / h
+            if d.last == d.first and since_start - h >= d.rise:
+                rate = 1.0
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])

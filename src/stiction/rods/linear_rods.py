@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import Count, Declared, Finite, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record
+from stiction.numerics.checks import Record, numbers, shape_of
 from stiction.rods.section import DENSITY, POISSON, RADIUS, SHEAR_FACTOR, YOUNG
 
 __all__ = ["CrossedRods", "LinearMotion", "linear_crossed_rods"]
@@ -82,7 +82,7 @@ class CrossedRods(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if abs(np.sin(self.angle)) < np.sin(np.radians(10.0)) - 1e-12:
+        if not np.radians(10.0) - 1e-12 <= self.angle <= np.radians(170.0) + 1e-12:
             why = "nearly parallel rods have no single contact point."
             needs = "an angle [rad] between 10 and 170 degrees"
             _refuse("angle", self.angle, needs, why, "give pi / 3.")
@@ -178,7 +178,8 @@ def linear_crossed_rods(
     n = rods.elements
     speeds = _shaped("velocity", velocity, (2, n + 1, 3))
     spins = _shaped("spin", spin, (2, n, 3))
-    times = np.asarray(time, dtype=np.float64)
+    why, try_ = "the motion is computed there.", "give [0.0, 1e-3]."
+    times = numbers("linear_crossed_rods.time", time, unit="s", why=why, try_=try_)
     mass, stiffness, free = _matrices(rods)
     roll = _rolling(rods)
     axes = np.stack([_axes(t) for t in rods.directions])
@@ -222,16 +223,12 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 def _shaped(name: str, values: Floats, shape: tuple[int, ...]) -> Floats:
     """Return an array of the required shape; ModelError otherwise."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ModelError(
-            f"linear_crossed_rods.{name}",
-            f"an array of shape {array.shape}",
-            f"finite numbers of shape {shape}",
-            "both rods have a velocity per node and an angular velocity per element.",
-            "give zeros for the rod that rests.",
-        )
-    return array
+    where, try_ = f"linear_crossed_rods.{name}", "give zeros for the rod that rests."
+    why = "both rods have a velocity per node and an angular velocity per element."
+    if shape_of(values) != shape:
+        got, needs = f"an array of shape {shape_of(values)}", f"finite numbers of shape {shape}"
+        raise ModelError(where, got, needs, why, try_)
+    return numbers(where, np.ravel(values), why=why, try_=try_).reshape(shape)
 
 
 def _spline(u: Floats) -> Floats:

@@ -207,7 +207,9 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         )
     depth, when = _worst(history, "depth")
     gap = (depth, when) if depth > 0.0 else (0.0, None)
-    reach = 2.0 * min(rod.section.radius for rod in rods.rods)
+    # sections without a radius, whose rods touch nothing, have NaN
+    radii = [rod.section.radius for rod in rods.rods if rod.section.radius > 0.0]
+    reach = 2.0 * min(radii, default=np.nan)
     note = "deepest interpenetration [m]"
     results.append(
         Check("no_interpenetration", gap[0] <= 1e-3 * reach, gap[0], 1e-3 * reach, gap[1], note)

@@ -275,7 +275,7 @@ class RodNet(RodSystem):
     cell : distance between neighbours [m]
     woven : rods pass over and under alternately; False: columns lie on the rows
     throw : initial velocity of the middle [m/s]
-    stretch : length between the clamps over rest length [1]
+    stretch : length between the clamps over rest length [1]; of a woven rod that of its curve
     friction : Coulomb's law; None: rolling without slip
     found : a search finds the contacts while the net moves; False: each crossing has a declared one
     radius : of the rods [m]

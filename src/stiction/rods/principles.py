@@ -343,7 +343,12 @@ def _integrated(
     """Return the motion dy/dt = `rate`, y = (q, v, k multipliers), at `times`."""
     from scipy.integrate import solve_ivp
 
-    times = numbers("times", times, unit="s", why="the motion is saved there.", try_="[0, 1].")
+    why, try_ = "the motion is saved there.", "give [0, 1]."
+    times = numbers("times", times, unit="s", why=why, try_=try_)
+    if times.size < 2 or not (np.diff(times) > 0.0).all():
+        needs = "at least 2 numbers [s] that increase strictly"
+        got = times.tolist() if times.size < 8 else f"{times.size} numbers that do not"
+        raise ModelError("times", got, needs, why, try_)
     solution = solve_ivp(
         rate,
         (times[0], times[-1]),
@@ -380,8 +385,10 @@ def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
     why, try_ = "the motion starts there.", f"give {n} numbers."
     q0 = numbers("q", q, size=n, why=why, try_=try_)
     v0 = numbers("v", v, size=n, why=why, try_=try_)
-    slip = body.condition(q0) @ v0
-    if np.linalg.norm(slip) > 1e-12 * max(1.0, float(np.linalg.norm(v0))):
+    # A(q) may be singular, then the velocity violates it too
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slip = body.condition(q0) @ v0
+    if not np.linalg.norm(slip) <= 1e-12 * max(1.0, float(np.linalg.norm(v0))):
         raise ModelError(
             f"{type(body).__name__}.v",
             f"a velocity that slips by {np.linalg.norm(slip):.3g}",

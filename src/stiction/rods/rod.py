@@ -28,7 +28,7 @@ from stiction.core.fields import (
 )
 from stiction.errors import ModelError
 from stiction.numerics.checks import numbers, shape_of
-from stiction.rods.centreline import Centreline
+from stiction.rods.centreline import LEAST_SINE, Centreline, sine_between
 from stiction.rods.section import Section
 
 __all__ = [
@@ -104,7 +104,8 @@ DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
 DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
 _ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)
 _CURVATURE = Components("1/m", "they are the curvatures and the twist of the unloaded rod.")
-_DIRECTOR = Components("1", "it is the direction of the first director.")
+_WHY_DIRECTOR = "it is the direction of the first director."
+_DIRECTOR = Components("1", _WHY_DIRECTOR, direction=True)
 _CORRECTION = NonNegative(
     "1",
     "it reduces the mass of the end nodes.",
@@ -309,7 +310,9 @@ class GivenMotion(RodMotion):
         why, try_ = "every node has a velocity.", "give an array of shape (nodes, 3)."
         for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
             if getattr(self, name) is not None:
-                where, given = f"GivenMotion.{name}", np.ravel(getattr(self, name))
+                where, given = f"GivenMotion.{name}", getattr(self, name)
+                shape = shape_of(given)
+                given = np.ravel(given) if len(shape) == 2 and shape[1] == 3 else given
                 flat = numbers(where, given, unit=unit, why=why, try_=try_)
                 object.__setattr__(self, name, flat)
 
@@ -466,11 +469,30 @@ class CosseratRod(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.nodes()
+        nodes = self.nodes()
+        director, along = self.first_director, nodes[1] - nodes[0]
+        if director is not None and sine_between(director, along) < LEAST_SINE:
+            raise ModelError(
+                "CosseratRod.first_director",
+                "a direction along the axis of the rod",
+                "a direction across it",
+                _WHY_DIRECTOR,
+                "leave it out, or give a direction normal to the axis.",
+            )
 
     def nodes(self) -> Floats:
         """Return (elements + 1, 3) positions of the nodes at the start [m]."""
-        points = self.centreline.points(self.elements + 1)
+        given = self.centreline.points(self.elements + 1)
+        shape, wanted = shape_of(given), (self.elements + 1, 3)
+        if shape != wanted:
+            raise ModelError(
+                "CosseratRod.centreline",
+                f"{type(self.centreline).__name__}.points of shape {shape}",
+                f"shape {wanted}",
+                "a rod has one node more than elements, with three coordinates each.",
+                "return as many points as `points` is asked for.",
+            )
+        points = np.asarray(given, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
         if not np.isfinite(lengths.sum()):
@@ -484,6 +506,15 @@ class CosseratRod(Declared):
                 "different nodes",
                 "the axis has a direction between neighbouring nodes.",
                 "check the centreline.",
+            )
+        along = np.diff(points, axis=0) / lengths[:, None]
+        if (np.linalg.norm(along[1:] + along[:-1], axis=1) < LEAST_SINE).any():
+            raise ModelError(
+                "CosseratRod.centreline",
+                "an axis that turns back by 180 degrees at a node",
+                "smaller angles between neighbouring elements",
+                "the plane in which the rod bends is not determined.",
+                "check the order of the nodes, or take more elements.",
             )
         return points
 

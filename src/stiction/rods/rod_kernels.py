@@ -413,31 +413,25 @@ def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, h: float) -> N
 
 def _damped_kick(
     q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, drag: Floats, h: float
-) -> float:
+) -> None:
     rod, drags = material_of(mat), drag_of(drag)
     free, turns = rod.free, rod.turns
-    heat = np.zeros((v.shape[1], 4))
     mean = (v + 0.5 * h * free * f) / (1.0 + 0.5 * h * drags.node * free)
-    heat[:, :3] = np.where(free > 0.0, h * drags.node * mean * mean, 0.0).T
     v[:] = np.where(free > 0.0, 2.0 * mean - v, v)
     across, axis = 0.5 * h * drags.element * turns, rows.axes_of(q)
     mean = p + 0.5 * h * turns * t
     along = rows.dot(mean, axis)
     extra = along / (1.0 + 0.5 * across) - along / (1.0 + across)
     mean = mean / (1.0 + across) + extra * axis
-    spin = mean - 0.5 * rows.dot(mean, axis) * axis
-    heat[:, 3] = np.where(turns > 0.0, h * drags.element * rows.dot(spin, spin), 0.0)
     p[:] = np.where(turns > 0.0, 2.0 * mean - p, p)
-    return rows.sum_in_order(heat)
 
 
 @kernel(plain=_damped_kick)
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, drag: Floats, h: float
-) -> float:
-    """Kick of length h with linear drag at the mean velocity; return the heat of drag [J]."""
+) -> None:
+    """Kick of length h with linear drag at the mean velocity."""
     rod, drags = material_of(mat), drag_of(drag)
-    heat = 0.0
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0:
             # mean velocity from mean = v + (h / 2) (f - drag mean) / m: implicit, hence stable
@@ -445,8 +439,6 @@ def damped_kick(
             lag = 0.5 * h * drags.node[i] * rod.free[i]
             for a in range(3):
                 mean = (v[a, i] + 0.5 * h * rod.free[i] * f[a, i]) / (1.0 + lag)
-                # force times mean velocity: exactly what the kick takes from the kinetic energy
-                heat += h * drags.node[i] * mean * mean
                 # the velocity after the kick, from the mean
                 v[a, i] = 2.0 * mean - v[a, i]
         if rod.turns[i] > 0.0:
@@ -463,14 +455,9 @@ def damped_kick(
                 y / (1.0 + across) + extra * ay,
                 z / (1.0 + across) + extra * az,
             )
-            # angular velocity from the mean p, as everywhere p - (p . d3) d3 / 2
-            along = 0.5 * (x * ax + y * ay + z * az)
-            wx, wy, wz = x - along * ax, y - along * ay, z - along * az
-            heat += h * drags.element[i] * (wx * wx + wy * wy + wz * wz)
             p[0, i] = 2.0 * x - p[0, i]
             p[1, i] = 2.0 * y - p[1, i]
             p[2, i] = 2.0 * z - p[2, i]
-    return heat
 
 
 def _copy(values: Floats, to: Floats) -> None:

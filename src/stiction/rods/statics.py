@@ -148,7 +148,8 @@ def equilibrium(
 
     Raises
     ------
-    ModelError : if supports allow a rigid motion, or there are no loads.
+    ModelError : if supports allow a rigid motion, or the given shape is the equilibrium because
+        there are no loads.
     SolveError : if a load step does not converge even after it was halved ten times.
 
     Source: formulas sheet (docs/formulas/rods.md), section 3, without inertia.
@@ -192,7 +193,7 @@ def _load_steps(
         step *= 0.5
         halvings += 1
         if halvings > 10:
-            raise _unconverged(target)
+            raise _unconverged(target, ", even with load steps halved ten times")
 
 
 def follow_path(
@@ -228,6 +229,8 @@ def follow_path(
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
+    why = "the path ends beyond it."
+    number("follow_path.max_factor", max_factor, rule="nonnegative", why=why, try_="give 1.0.")
     static = _loaded(rod, tolerance, 40)
     factor = 0.0
     if start is not None:
@@ -260,7 +263,7 @@ def follow_path(
             result = advance(load_path, point, size, longest=arc)
             if result is None:
                 found = Path(tuple(states), tuple(losses))
-                raise _unconverged(point.u.factor, found)
+                raise _unconverged(point.u.factor, ", even with steps halved ten times", found)
             before, (point, step, size) = point, result
             static.iterations = step.iterations
             states.append(load_path.state(point.u))
@@ -316,10 +319,10 @@ def _loss(tip: tuple[float, ...], factor: float) -> Loss:
     return Loss(factor, "limit_point", where, "the path was followed by its arclength")
 
 
-def _unconverged(factor: float, found: Path | None = None) -> SolveError:
+def _unconverged(factor: float, halved: str = "", found: Path | None = None) -> SolveError:
     return SolveError(
         f"equilibrium: got no solution at load factor {factor:.6g}; needs forces in equilibrium.\n"
-        "Why: Newton's method did not converge, even with load steps halved ten times.\n"
+        f"Why: Newton's method did not converge{halved}.\n"
         "Try: more steps, a start near the solution, or follow_path past a limit point.",
         path=found,
     )
@@ -333,8 +336,8 @@ def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRo
         raise ModelError(
             "equilibrium.rod",
             "a rod without loads",
-            "LineForce, PointForce or PointMoment on it, or a Turned end",
-            "without loads the given shape is the equilibrium.",
+            "LineForce, PointForce or PointMoment on it, a Turned end, or another natural shape",
+            "without them the given shape is the equilibrium.",
             "give loads = [PointForce([0, 0, -1])].",
         )
     return static
@@ -367,6 +370,8 @@ class StaticRod:
         # scale of the bending forces under rotation of an end
         bends = self.ends.angle * rod.section.bending_stiffness / rod.rest_length**2
         self.scale = max(self.scale, bends)
+        if self.scale == 0.0:
+            self.scale = self._natural_scale(nodes)
         # rounding of strains as a force
         self.rounding = 1e-13 * rod.section.axial_stiffness
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
@@ -374,6 +379,18 @@ class StaticRod:
         movable = np.array([rows.free, rows.turns]) > 0.0
         self.free = np.repeat(movable, 3, axis=0).T.ravel()
         self.ends.fix_sliding_nodes(self.free)
+
+    def _natural_scale(self, nodes: Floats) -> float:
+        """Return the scale of forces by which the rod leaves its given shape without loads [N]."""
+        rod = self.rod
+        lengths = np.linalg.norm(np.diff(nodes, axis=0), axis=1)
+        strain = float(np.abs(lengths * rod.elements / rod.rest_length - 1.0).max())
+        # below these values the shapes differ by rounding
+        bends = (
+            rod.section.bending_stiffness / rod.rest_length**2 if self.natural_turn > 1e-9 else 0.0
+        )
+        stretches = rod.section.axial_stiffness if strain > 1e-12 else 0.0
+        return max(self.natural_turn * bends, strain * stretches)
 
     def _table(self) -> Floats:
         """Return the table of materials, see `rod_kernels.Material`; set the frames of clamps."""
@@ -431,8 +448,11 @@ class StaticRod:
         """Set a state that `copy_state` returned."""
         self.r[:], self.q[:] = saved
 
-    def set_state(self, start: Equilibrium) -> None:
+    def set_state(self, start: object) -> None:
         """Set the state to an equilibrium; its rod must have as many elements."""
+        if not isinstance(start, Equilibrium):
+            why, try_ = "Newton's method starts from it.", "give the result of `equilibrium`."
+            raise ModelError("equilibrium.start", repr(start), "an Equilibrium", why, try_)
         if len(start.position) != self.rod.elements + 1:
             needs = f"{self.rod.elements + 1} nodes"
             why, try_ = "Newton's method starts from its nodes.", "start from the same rod."

@@ -112,8 +112,6 @@ def test_a_step_ends_where_the_clamp_is_then(history, now, h):
     # a frame turns by the mean rate of the step; its axial part counts twice
     back = path(frame, late - h)[0] if late - h >= 0.0 else 0.0
     mean = (tau - back) / h
-    if not history:
-        mean = 1.0 if late >= frame.rise else (late - 0.5 * h) / frame.rise
     spin = mean * np.array(frame.spin)
     axis = rotation(q[:, FRAME]).apply([0.0, 0.0, 1.0])
     np.testing.assert_allclose(p[:, FRAME], spin + (spin @ axis) * axis, rtol=1e-10, atol=1e-12)

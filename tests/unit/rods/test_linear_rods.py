@@ -168,6 +168,7 @@ def test_motion_is_linear_and_its_modes_are_stable():
         {"poisson": 0.6},
         {"stretch": -0.1},
         {"angle": 0.1},
+        {"angle": 4.0},
         {"contact": (0.1, 0.5)},
         {"young": float("nan")},
     ],
@@ -183,3 +184,8 @@ def test_bad_velocities_are_refused():
         linear_crossed_rods(SMALL, np.zeros(1), velocity[0], spin)
     with pytest.raises(ModelError, match="spin"):
         linear_crossed_rods(SMALL, np.zeros(1), velocity, spin * np.nan)
+    with pytest.raises(ModelError, match="spin"):
+        linear_crossed_rods(SMALL, np.zeros(1), velocity, "a")
+    for time in ([0.0, np.nan], 1.0, [[0.0, 1.0]]):
+        with pytest.raises(ModelError, match=r"linear_crossed_rods\.time"):
+            linear_crossed_rods(SMALL, time, velocity, spin)

@@ -136,5 +136,13 @@ def test_slopes_are_derivatives():
 def test_a_start_that_slips_is_refused():
     with pytest.raises(ModelError, match="slips by"):
         dalembert(VerticalDisk(), [0.0] * 4, [1.0, 0.0, 0.0, 0.0], TIMES)
+    with pytest.raises(ModelError, match="slips by nan"):
+        dalembert(CrossedCylinders(), [0.0] * 4, [0.0, 0.0, 1.0, 0.0], TIMES)
     with pytest.raises(ModelError, match="positive"):
         Skate(mass=-1.0)
+
+
+@pytest.mark.parametrize("times", [[0.0], [0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 0.0]])
+def test_times_increase(times):
+    with pytest.raises(ModelError, match="increase strictly"):
+        dalembert(Skate(), [0.0] * 3, [0.0] * 3, times)

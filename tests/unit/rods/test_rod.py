@@ -1,5 +1,8 @@
 """Rods: elastic forces against differences of the energy, unbent starts, and what is refused."""
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
 from crossed import ALONG, SECTION, UP
@@ -8,7 +11,7 @@ from numpy.testing import assert_allclose
 import stiction as st
 from stiction.errors import ModelError
 from stiction.rods.assembly import assemble
-from stiction.rods.centreline import Arc, Helix, Straight
+from stiction.rods.centreline import Arc, Centreline, Curve, Helix, Straight
 from stiction.rods.driving_kernels import internal_damping, spatial_spin
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
@@ -100,6 +103,16 @@ def test_a_rod_without_given_curvature_starts_unbent(line):
     assert_allclose(run.data.position.values[-1], run.data.position.values[0], atol=1e-12)
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Given(Centreline):
+    """A curve of a user, whose points need not be right."""
+
+    given: Any
+
+    def points(self, count):
+        return self.given
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -111,13 +124,23 @@ def test_a_rod_without_given_curvature_starts_unbent(line):
         ({"internal_damping": np.nan}, "internal_damping"),
         ({"natural_curvature": (0.0, np.nan, 0.0)}, "natural_curvature"),
         ({"left": 1}, "a RodEnd"),
+        ({"first_director": (0.0, 0.0, 0.0)}, "first_director"),
+        ({"first_director": (2.0, 0.0, 0.0)}, "along the axis"),
+        ({"centreline": Curve([[0, 0, 0], [1, 0, 0], [2, 0, 0], [1, 0, 0], [0, 0, 0]])}, "back"),
+        ({"centreline": Given(np.ones((4, 3)))}, r"Given\.points of shape \(4, 3\)"),
+        ({"centreline": Given(np.ones((5, 2)))}, r"shape \(5, 3\)"),
         ({"motion": [3]}, "a RodMotion"),
         ({"loads": [3]}, "a RodLoad"),
     ],
 )
 def test_bad_rods_are_refused(change, message):
     with pytest.raises(ModelError, match=message):
-        CosseratRod(**{"section": SECTION, "centreline": LINE, **change})
+        CosseratRod(**{"section": SECTION, "centreline": LINE, "elements": 4, **change})
+
+
+def test_a_centreline_may_give_lists():
+    points = [[0.0, 0.0, 0.25 * k] for k in range(5)]
+    assert CosseratRod(SECTION, Given(points), elements=4).rest_length == 1.0
 
 
 @pytest.mark.parametrize(
@@ -130,6 +153,7 @@ def test_bad_rods_are_refused(change, message):
         lambda: SineVelocity(0, UP),
         lambda: SineSpin(1, np.inf),
         lambda: GivenMotion([np.nan, 0.0, 0.0]),
+        lambda: GivenMotion([[1, 2, 3], [1, 2]]),
     ],
 )
 def test_bad_parts_are_refused(make):

@@ -109,6 +109,10 @@ def test_refusals():
             Turned((1.0, 0.0, 0.0), times, angles)
     with pytest.raises(st.ModelError, match=r"Turned\.slides"):
         Turned((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 1.0), slides=1)
+    for method in (RollingLeapfrog(), RollingMidpoint(step=0.01)):
+        late = turned_rod(Turned((1.0, 0.0, 0.0), (-1.0, 1.0), (0.0, 1.0)))
+        with pytest.raises(st.ModelError, match=r"0\.5 rad at the start of the run \(rod 1\)"):
+            solved(late, method, span=0.1)
     end = Turned((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 1.0), slides=True)
     with pytest.raises(st.ModelError, match="sliding end"):
         solved(turned_rod(end), RollingMidpoint(step=0.01), span=0.1)

@@ -144,8 +144,8 @@ def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
         pn = -dot(impulse, n)
         bound = k.friction * max(pn, 0.0)
         rx, ry, rz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
-        # an impulse on the circle has a rounding error below 1e-12 of it
-        free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12)
+        # an impulse on the circle has a rounding error below 1e-12 of it, plus that of pn
+        free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12) - 1e-15 * max(pn, 0.0)
         k.slip_speed = speed
         if free or (bound == 0.0 and speed == 0.0):
             # the event function needs a value behind its root: the speed that the full bound would

@@ -29,11 +29,9 @@ from stiction.rods.contact.kernels import (
     INSIDE,
     LINE,
     LINE_BELOW,
-    OPEN,
     OUTSIDE,
     ROLL,
     SINGULAR,
-    SLIP,
     Contacts,
     ContactSet,
     dot,
@@ -49,7 +47,6 @@ from stiction.rods.contact.local_coulomb_kernels import (
     KICK,
     known_velocity,
     local_impulse,
-    tangential_impulse,
 )
 from stiction.rods.contact.newton_kernels import solve_by_newton
 from stiction.rods.driving_kernels import spatial_spin
@@ -135,8 +132,7 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
     """Solve for the impulses of closed contacts, apply them; return the number of sweeps.
 
     On entry `slip` holds u before the kick, and v, p are those after the kick without contacts.
-    Returns -1 if neither the sweeps nor Newton's method converged. `set_modes_from_impulses` sets
-    the modes.
+    Returns -1 if neither the sweeps nor Newton's method converged.
     """
     closed = 0
     for c in range(contacts.shape[0]):
@@ -256,27 +252,6 @@ def solve_impact(
 
 
 @kernel
-def set_modes_from_impulses(contacts: Contacts) -> None:
-    """Set the modes of closed contacts from their impulses."""
-    for c in range(contacts.shape[0]):
-        k = contacts[c]
-        if k.mode < ROLL:
-            continue
-        n, impulse = k.normal, k.impulse
-        pn = -dot(impulse, n)
-        if k.may_open == 1 and pn <= 0.0:
-            k.mode = OPEN
-            continue
-        k.mode = ROLL
-        if k.friction < math.inf:
-            tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
-            tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
-            # an impulse on the circle to rounding is one of slip
-            if tangential >= k.friction * pn * (1.0 - 1e-9):
-                k.mode = SLIP
-
-
-@kernel
 def constrain_gaps(
     state: State, contact_set: ContactSet, mobility: Matrix, h: float, trial: Matrix
 ) -> bool:
@@ -295,7 +270,7 @@ def constrain_gaps(
             k = contacts[c]
             if k.mode < ROLL:
                 continue
-            n, impulse, slip = k.normal, k.impulse, k.slip
+            n, impulse = k.normal, k.impulse
             # the drift of the nodes that the contact can depend on: its four and three more on
             # either side
             for side in range(2):
@@ -312,17 +287,6 @@ def constrain_gaps(
             # an impulse d n on the first rod changes the gap by -d h `node_delassus` in the drift
             d = gap / (h * k.node_delassus)
             dx, dy, dz = d * n[0], d * n[1], d * n[2]
-            if k.friction < math.inf and k.mode == SLIP:
-                # the friction disk scales with the corrected normal impulse
-                ux, uy, uz = slip_velocity(q, k, v, p)
-                ox, oy, oz = slip_per(k, impulse[0], impulse[1], impulse[2])
-                ux, uy, uz = ux + (slip[0] - ox), uy + (slip[1] - oy), uz + (slip[2] - oz)
-                pn = -dot(impulse, n) - d
-                bound = k.friction * max(pn, 0.0)
-                lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
-                dx = lx - pn * n[0] - impulse[0]
-                dy = ly - pn * n[1] - impulse[1]
-                dz = lz - pn * n[2] - impulse[2]
             push(q, k, dx, dy, dz, mobility, v, p)
             impulse[0] += dx
             impulse[1] += dy
@@ -330,16 +294,6 @@ def constrain_gaps(
         # one sweep reduces the error by orders of magnitude: from 1e-10 of the radii (chosen, as
         # `OPEN_GAP`) stop without another check
         if worst < 1e-10:
-            return True
-    return False
-
-
-@kernel
-def needs_tension(contacts: Contacts) -> bool:
-    """Return whether a unilateral contact has a tensile impulse."""
-    for c in range(contacts.shape[0]):
-        k = contacts[c]
-        if k.mode >= ROLL and k.may_open == 1 and dot(k.impulse, k.normal) > 0.0:
             return True
     return False
 

@@ -48,7 +48,9 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     deepest = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in np.flatnonzero(flat.radius[: flat.rods] > 0.0).tolist():
-            depth = _into(flat, a, int(b)) / flat.radius[a]
+            # a plane has no radius
+            round_ones = [radius for radius in flat.radius[[a, b]].tolist() if radius > 0.0]
+            depth = _into(flat, a, int(b)) / min(round_ones)
             if depth > deepest[0]:
                 deepest = (float(depth), a, int(b))
     return deepest

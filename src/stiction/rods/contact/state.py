@@ -24,6 +24,7 @@ from stiction.rods.stability import step_limit
 from stiction.rods.state import extremes_kernels as xk
 
 if TYPE_CHECKING:
+    from stiction.rods.contact.model import RollingContact
     from stiction.rods.contact.search_kernels import Candidate
 
 __all__ = ["ContactState", "wave_speed"]
@@ -71,6 +72,8 @@ class ContactState:
         self.totals, self.motions = ok.Totals.table(), ok.ContactMotion.table(size)
         # contact record for trial positions
         self.trial = ck.Contact.table()
+        # normal mobility of nodes [1/kg]
+        self.free = flat.mobility(0.0)[0]
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
         # displacement of nodes after which the search is repeated; `refresh_slots` sets its own
         round_ones = flat.radius[: flat.rods][flat.radius[: flat.rods] > 0.0]
@@ -134,54 +137,97 @@ class ContactState:
         one.tangential_restitution = search.tangential_restitution
         for name in _RESET_FIELDS:
             self.contacts[name][c] = 0
-        one.mode = ck.OPEN if ck.locate(self.flat.r, one) == ck.INSIDE else ck.EMPTY
+        located = ck.locate(self.flat.r, one) == ck.INSIDE
+        one.mode = ck.OPEN if located and self._can_move(c) else ck.EMPTY
+
+    def _can_move(self, c: int) -> bool:
+        """Return whether a normal force on contact c moves a body: not if all its nodes are fixed.
+
+        Its normal response is that of `contact.kernels.response`.
+        """
+        one, free = self.contacts[c : c + 1], self.free
+        # the nodes before, at and after the contact; beyond the last slot of all weights are zero
+        slots = np.clip(one["nodes"][0][:, None] + np.arange(-1, 5), 0, free.size - 1)
+        weights, outer = one["node_weights"][0], one["outer_weights"][0]
+        weights = np.column_stack([outer[:, 0], weights, outer[:, 1]])
+        # a response below this fraction is rounding of the weights
+        return bool((weights**2 * free[slots]).sum() > 1e-12 * free[slots].max())
 
     def refuse_or_close(self) -> None:
         """Locate every contact at the start and set its mode; raise ModelError if it is invalid."""
         for c, contact in enumerate(self.rods.contacts):
-            where = f"RollingContact {c + 1}"
-            one = self.contacts[c]
-            if ck.locate(self.flat.r, one) != ck.INSIDE:
-                raise ModelError(
-                    where,
-                    f"axes without unique closest points near s1 = {contact.s1} m, "
-                    f"s2 = {contact.s2} m",
-                    "a crossing",
-                    "the contact point solves two tangency conditions.",
-                    "check s1 and s2, or the angle between the rods.",
-                )
-            if one.sine < _PARALLEL and one.at_end == 0:
-                angle = np.rad2deg(np.arcsin(one.sine))
-                raise ModelError(
-                    where,
-                    f"rods that cross at {angle:.3g} degrees",
-                    "at least 10 degrees",
-                    "nearly parallel rods touch along a line, not at one point.",
-                    "turn a rod, or let ContactSearch find several points.",
-                )
-            reach = one.reach
-            gap = float(one.distance) - reach
-            if contact.project and abs(gap) > 0.0:
-                self._shift(c, gap)
-                gap = float(one.distance) - reach
-            if gap < -_TOUCHING * reach or (gap > _TOUCHING * reach and not contact.may_open):
-                what = "interpenetrate" if gap < 0.0 else "are apart"
-                raise ModelError(
-                    where,
-                    f"rods that {what} by {abs(gap):.6g} m at the start",
-                    f"surfaces that touch: axes {reach:.6g} m apart",
-                    "rolling contact preserves the initial distance of the axes.",
-                    "move a rod, or give project = True to move the second one."
-                    if contact.second <= self.flat.rods
-                    else "move the rod.",
-                )
-            if gap > _TOUCHING * reach:
-                one.mode = ck.OPEN
+            if contact.project:
+                self._check_place(c, contact)
+                self._shift(c)
+        # a shift moves all contacts of its rod
+        for c, contact in enumerate(self.rods.contacts):
+            self._check_place(c, contact)
+            self._check_gap(c, contact)
         self.contacts["reported_end"] = self.contacts["at_end"]
         if self.rods.search is not None:
             self.search(self.flat)
             self._refuse_overlap()
             self._close_touching()
+
+    def _check_place(self, c: int, contact: RollingContact) -> None:
+        """Locate a declared contact; raise ModelError if it is no crossing of bodies that move."""
+        where = f"RollingContact {c + 1}"
+        one = self.contacts[c]
+        if ck.locate(self.flat.r, one) != ck.INSIDE:
+            raise ModelError(
+                where,
+                f"axes without unique closest points near s1 = {contact.s1} m, s2 = {contact.s2} m",
+                "a crossing",
+                "the contact point solves two tangency conditions.",
+                "check s1 and s2, or the angle between the rods.",
+            )
+        if one.sine < _PARALLEL and one.at_end == 0:
+            angle = np.rad2deg(np.arcsin(one.sine))
+            raise ModelError(
+                where,
+                f"rods that cross at {angle:.3g} degrees",
+                "at least 10 degrees",
+                "nearly parallel rods touch along a line, not at one point.",
+                "turn a rod, or let ContactSearch find several points.",
+            )
+        for other in range(c):
+            # positions in elements
+            same = np.abs(self.contacts["place"][other] - self.contacts["place"][c]).max() < 1e-6
+            if same and np.array_equal(*self.contacts["bodies"][[other, c]]):
+                raise ModelError(
+                    where,
+                    f"the same contact point as that of RollingContact {other + 1}",
+                    "another point, or other rods",
+                    "the sum of both forces is determined, but not each of them.",
+                    "leave out one of them.",
+                )
+        if not self._can_move(c):
+            raise ModelError(
+                where,
+                "a contact of nodes that are all fixed or driven",
+                "a node that is free to move at the contact",
+                "a contact force would move nothing, so that the contact does not determine it.",
+                "move the contact away from the clamp, or leave it out.",
+            )
+
+    def _check_gap(self, c: int, contact: RollingContact) -> None:
+        """Set the mode of a declared contact; raise ModelError if its surfaces do not touch."""
+        one, where = self.contacts[c], f"RollingContact {c + 1}"
+        reach = one.reach
+        gap = float(one.distance) - reach
+        if gap < -_TOUCHING * reach or (gap > _TOUCHING * reach and not contact.may_open):
+            what = "interpenetrate" if gap < 0.0 else "are apart"
+            raise ModelError(
+                where,
+                f"rods that {what} by {abs(gap):.6g} m at the start",
+                f"surfaces that touch: axes {reach:.6g} m apart",
+                "rolling contact preserves the initial distance of the axes.",
+                "move a rod, or give project = True to move the second one."
+                if contact.second <= self.flat.rods
+                else "move the rod.",
+            )
+        if gap > _TOUCHING * reach:
+            one.mode = ck.OPEN
 
     def _close_touching(self) -> None:
         """Close contacts from the search whose initial gap is zero.
@@ -218,16 +264,22 @@ class ContactState:
                     "move a rod, or take thinner ones.",
                 )
 
-    def _shift(self, c: int, gap: float) -> None:
-        """Move the second rod along the normal until the gap [m] is zero."""
-        one = self.contacts[c]
+    def _shift(self, c: int) -> None:
+        """Move the second rod with its clamps along the normal until the gap is zero."""
+        one, driven = self.contacts[c], self.flat.driven
         first, elements = int(one.first[1]), int(one.elements[1])
         part = slice(first, first + elements + 1)
+        held = (driven["slot"] >= first) & (driven["slot"] <= first + elements)
+        held &= driven["is_frame"] == 0
+        start = self.flat.r[:, first].copy()
         for _ in range(4):
+            gap = float(one.distance - one.reach)
             normal = self.contacts["normal"][c].copy()
             self.flat.r[:, part] -= gap * normal[:, None]
             ck.locate(self.flat.r, one)
-            gap = float(one.distance - one.reach)
+        moved = self.flat.r[:, first] - start
+        driven["origin"][held] += moved
+        driven["start"][held, :3] += moved
 
     def search(self, flat: Flat) -> None:
         """Search for near pairs; existing contacts remain."""

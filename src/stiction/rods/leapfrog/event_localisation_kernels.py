@@ -40,16 +40,15 @@ from stiction.rods.leapfrog.impact_kernels import (
     BOUNCE_STEPS,
     BOUNCES,
     CLOSES,
-    ENDS,
     FALLS,
     OPENS,
     REACHED_END,
-    SIDES,
     SLIPS,
     STICKS,
     Event,
     add_event,
     approach_speed,
+    note_end,
 )
 from stiction.rods.leapfrog.stepper_kernels import (
     CLOSING_TOLERANCE,
@@ -298,18 +297,25 @@ def apply_impacts(
         if approach <= 0.0:
             continue
         # the steps do not resolve so short a bounce: apply a plastic impact
-        plastic = k.restitution == 0.0 or step < k.bounces_from
+        unresolved = step < k.bounces_from
+        closes = k.restitution == 0.0 or unresolved
+        # a contact that rolls perfectly has no slip once it is closed
+        turns_back = k.tangential_restitution > 0.0 and k.friction < math.inf and not unresolved
+        plastic = closes and not turns_back
         sums.impact += solve_impact(q, contacts, table.mobility, v, p, c, plastic, tally)
         sums.external += drive_work(q, contacts, table.mobility, v, p)
         k.bounces_from = step + BOUNCE_STEPS
         kind, any_impact, before = BOUNCES, True, k.mode
-        if plastic:
+        if closes:
             k.mode, k.reported_end, kind = ROLL, k.at_end, CLOSES
             saved.contacts[c].mode, k.parts = ROLL, 0
             # a penetration at closing is corrected slowly, not in one step (docs/decisions/12)
             k.held_gap = k.gap if k.gap < -FOUND_DEPTH * k.reach else 0.0
         add_event(events, written, sums.time, c, before, kind, k, approach, 0.0)
         set_modes_after_impact(contact_set)
+        if closes and turns_back:
+            # restitution leaves a slip although the impulse is within the bound of friction
+            k.mode = SLIP
     return any_impact
 
 
@@ -324,10 +330,11 @@ def set_modes_after_impact(contact_set: ContactSet) -> None:
         n, impulse = k.normal, k.impulse
         pn = -dot(impulse, n)
         tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
-        # an impulse on the bound of friction, to rounding, means slip
+        # an impulse on the bound of friction, to its rounding and that of pn, means slip
         if pn > 0.0:
             tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
-            k.mode = SLIP if tangential >= k.friction * pn * (1.0 - 1e-9) else ROLL
+            least = k.friction * pn * (1.0 - 1e-9) - 1e-15 * pn
+            k.mode = SLIP if tangential >= least else ROLL
 
 
 @kernel
@@ -394,12 +401,8 @@ def commit_modes(
                     add_event(events, written, when, c, old, kind, k, press, speed)
                 elif kind != STICKS:
                     add_event(events, written, when, c, rolls, kind, k, press, speed)
-        # bits 1 and 2 are the ends; REACHED_END: the contact moved to the end along the rod
-        reported, at_end = k.reported_end & 3, k.at_end
-        if new >= ROLL and at_end != reported:
-            kind = ENDS if at_end & ~reported else SIDES
-            k.reported_end = at_end + (REACHED_END if at_end > 0 else 0)
-            add_event(events, written, when, c, new, kind, k, 0.0, 0.0)
+        if new >= ROLL:
+            note_end(k, c, when, events, written)
     return changed
 
 

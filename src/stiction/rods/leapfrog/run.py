@@ -17,7 +17,7 @@ from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import Log, StateArray, check_count, refused, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
-from stiction.errors import Status
+from stiction.errors import ModelError, Status
 from stiction.numerics.arrays import Struct
 from stiction.numerics.checks import MOST_WORK
 from stiction.rods import rod_kernels as rk
@@ -31,6 +31,7 @@ from stiction.rods.driving_kernels import (
     Switches,
     add_damping,
     add_loads,
+    clamp_energy,
     clamp_velocities,
     internal_damping,
     power,
@@ -41,9 +42,8 @@ from stiction.rods.leapfrog.checkpoint import check_open_contacts
 from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.steps import step_length
 from stiction.rods.model import Rods
-from stiction.rods.rod_kernels import (
-    State,
-)
+from stiction.rods.rod import Turned
+from stiction.rods.rod_kernels import State
 from stiction.rods.stability import step_limit
 from stiction.rods.state import extremes_kernels as xk
 from stiction.rods.state.record import InternalForces, StateRecord
@@ -98,6 +98,7 @@ class LeapfrogStepper:
         # clamps start to move at the start of the run; histories have the time of the run
         driven = self.flat.driven
         driven["since"][driven["last"] == driven["first"]] = self.save[0]
+        _refuse_turned(rods, float(self.save[0]))
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
         self.step = step_length(rods, method, span, limited)
@@ -112,7 +113,6 @@ class LeapfrogStepper:
         self.contact_state = ContactState(rods, self.flat)
         self.sums, self.tally = mk.Sums.table(), tk.Tally.table()
         self.written = np.zeros(1, dtype=np.int64)
-        self.modes = np.zeros(self.contact_state.size, dtype=np.int64)
         self.events = Log(ik.Event.table(0))
         self.buffer = ik.Event.table(max(_EVENTS, 8 * self.contact_state.size))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
@@ -159,8 +159,8 @@ class LeapfrogStepper:
 
     # ---- the start
 
-    def _project_start(self) -> bool:
-        """Make velocities consistent with the contacts; return whether all closed contacts roll."""
+    def _project_start(self) -> None:
+        """Make velocities consistent with the contacts."""
         f, contact_state = self.flat, self.contact_state
         # moving clamps have their velocity from the start: their energy is not work of the first
         # step
@@ -171,47 +171,36 @@ class LeapfrogStepper:
         self._settle_slipping(mobility)
         contact_state.contacts["impact_loss"] = contact_state.contacts["impact_impulse"] = 0.0
         rolls = contact_state.contacts["mode"] == ck.ROLL
-        perfect = bool(np.all(np.isinf(contact_state.contacts["friction"][rolls])))
-        if perfect:
+        if np.isinf(contact_state.contacts["friction"][rolls]).all():
             before = float(contact_state.survey(f.v, f.p).kinetic)
             ok.project(f.q, contact_state.contacts, mobility, f.v, f.p)
             self.now.projected += before - float(contact_state.survey(f.v, f.p).kinetic)
-        return perfect
 
     def _start(self) -> None:
         """Set the initial state and forces, and save the first sample."""
         f = self.flat
-        perfect = self._project_start()
+        self._project_start()
         self._observe(0, f.v.copy(), f.p.copy())
         self._note_start()
         refuse_overlap(self.overlap, f.rods)
         h = float(self.h[0])
         # the second half of the work of clamps in the first kick is added with their next velocity
         self.tally[0].last_kick = h
-        if perfect:
-            # half a step backwards and forwards with the exact accelerations, so that the contact
-            # force has no alternating error
-            av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
-            self.v_old[:], self.p_old[:] = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
-            # the work of half a step, from the mean of the powers before and after it
-            self._add_work(0.25 * h)
-            f.v[:] += 0.5 * h * av
-            f.p[:] += 0.5 * h * ap
-            self._add_work(0.25 * h)
-            # prescribed motions act on contacts from the start
-            contact_state = self.contact_state
-            contact_state.impulse[:] = 0.5 * h * contact_state.force
-            work = tk.drive_work(f.q, contact_state.contacts, self.mobility, f.v, f.p)
-            self.sums[0].external += work
-            contact_state.impulse[:] = 0.0
-            return
-        self.v_old[:], self.p_old[:] = f.v, f.p
-        now = float(self.save[0])
-        # only a kick, without the work of clamps, whose velocity is not set
-        self._begin_at(now, mk.KICK)
-        still = self.forcing._replace(driven=f.driven[:0])
-        self._take_steps(h, 0.5 * h, h, 1, still)
-        self._discard_half_kick()
+        # half a step backwards and forwards with the exact accelerations, so that the contact force
+        # has no alternating error
+        av, ap = self._accelerations(f.v, f.p, float(self.save[0]))
+        self.v_old[:], self.p_old[:] = f.v - 0.5 * h * av, f.p - 0.5 * h * ap
+        # the work of half a step, from the mean of the powers before and after it
+        self._add_work(0.25 * h)
+        f.v[:] += 0.5 * h * av
+        f.p[:] += 0.5 * h * ap
+        self._add_work(0.25 * h)
+        # prescribed motions act on contacts from the start
+        contact_state = self.contact_state
+        contact_state.impulse[:] = 0.5 * h * contact_state.force
+        work = tk.drive_work(f.q, contact_state.contacts, self.mobility, f.v, f.p)
+        self.sums[0].external += work
+        contact_state.impulse[:] = 0.0
 
     def _begin_at(self, now: float, part: int) -> None:
         """Set the phase of the step at time `now`."""
@@ -338,11 +327,18 @@ class LeapfrogStepper:
                 return
             self.contact_state.given[:] = self.contact_state.impulse / self._last(k)
             self.now.reached = k + 1
-            self._observe(k + 1, 0.5 * (self.v_old + self.flat.v), 0.5 * (self.p_old + self.flat.p))
+            self._observe(k + 1, *self._mean_velocities(float(self.save[k + 1])))
             if not np.all(np.isfinite(self.energy[k + 1])):
                 self._stop(mk.NOT_FINITE, -1, float(self.save[k + 1]))
                 return
             yield Pause((k + 1.0) / len(self.counts), f"{self.now.steps} steps", self._state)
+
+    def _mean_velocities(self, now: float) -> tuple[Floats, Floats]:
+        """Return v and p at time `now`: means before and after the last kick, of clamps theirs."""
+        f = self.flat
+        v, p = 0.5 * (self.v_old + f.v), 0.5 * (self.p_old + f.p)
+        clamp_velocities(f.r, f.q, v, p, f.driven, f.times, f.factors, now)
+        return v, p
 
     def _last(self, k: int) -> float:
         """Return the length of the last kick of interval k: half of its step and half the next."""
@@ -390,7 +386,7 @@ class LeapfrogStepper:
             State(f.r, f.q, f.v, f.p),
             mk.Constants(f.mat, self.mobility),
             ck.ContactSet(t.contacts[:n], t.trial, t.extremes[:n]),
-            mk.Workspace(self.scratch, self.work, self.modes, self.sums, self.tally),
+            mk.Workspace(self.scratch, self.work, self.sums, self.tally),
         )
 
     def _take_steps(
@@ -414,19 +410,9 @@ class LeapfrogStepper:
                 limit,
             )
             done += int(more)
-            w, farther = (last, next_drift) if done == steps - 1 else (h, h)
-            if code == mk.PENETRATION:
-                step, log = self.now.steps + done, (self.buffer, self.written)
-                code = ik.impacts(state, self.mobility, contact_set, workspace, h, step, *log)
-                if code != ck.INSIDE:
-                    break
-            elif code == mk.TENSION:
-                ik.release_and_resolve(state, self.mobility, contact_set, workspace, farther)
-            elif code == mk.MODE_CHANGE:
-                now = float(self.sums[0].time)
-                ik.note_changes(state, contact_set, self.modes, w, now, self.buffer, self.written)
-            else:
+            if code != mk.MODE_CHANGE:
                 break
+            ik.note_ends(contact_set, float(self.sums[0].time), self.buffer, self.written)
             if self.written[0] > len(self.buffer) // 2:
                 self._save_events()
         self._save_events()
@@ -514,10 +500,15 @@ class LeapfrogStepper:
         f, t = self.flat, self.contact_state
         self.position[k] = f.r[:, f.nodes].T
         part, totals, sums = 0.5 if k else 0.0, t.survey(v, p), self.sums[0]
+        # clamps have their mean velocity over a drift in `flat`: the difference is work of drives
+        gained = 0.0
+        if f.driven.size:
+            gained = clamp_energy(f.q, v, p, f.mat, f.driven)
+            gained -= clamp_energy(f.q, f.v, f.p, f.mat, f.driven)
         self.energy[k] = (
             totals.kinetic,
             totals.stored,
-            sums.external - part * sums.external_kick,
+            sums.external - part * sums.external_kick + gained,
             sums.viscous - part * sums.viscous_kick,
             sums.impact,
             sums.algorithmic - part * sums.algorithmic_kick,
@@ -589,3 +580,20 @@ class LeapfrogStepper:
             rolling=float(tally.rolling_slip),
             state=self.record.variables(upto),
         )
+
+
+def _refuse_turned(rods: Rods, start: float) -> None:
+    """Raise ModelError if a clamp is not at its initial orientation at the start time [s]."""
+    for number, rod in enumerate(rods.rods, 1):
+        for end in (rod.left, rod.right):
+            if not isinstance(end, Turned):
+                continue
+            angle = float(np.interp(start, end.times, end.angles))
+            if angle != 0.0:
+                raise ModelError(
+                    "Turned.angles",
+                    f"{angle:.6g} rad at the start of the run (rod {number})",
+                    f"0 rad at t = {start:.6g} s",
+                    "angles are measured from the initial orientation of the clamp.",
+                    "let the history begin at the start of the run, with the angle 0.",
+                )

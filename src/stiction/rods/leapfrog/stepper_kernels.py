@@ -27,11 +27,9 @@ from stiction.rods.contact.gauss_seidel_kernels import (
     kick_contacts,
     locate_all,
     measure,
-    needs_tension,
     record_sweeps,
-    set_modes_from_impulses,
 )
-from stiction.rods.contact.kernels import INSIDE, OPEN, ROLL, ContactSet, slip_velocity
+from stiction.rods.contact.kernels import INSIDE, ContactSet
 from stiction.rods.driving_kernels import (
     Drive,
     Load,
@@ -45,6 +43,7 @@ from stiction.rods.driving_kernels import (
 )
 from stiction.rods.rod_kernels import (
     State,
+    axis_of,
     copy,
     damped_kick,
     drag_of,
@@ -53,6 +52,7 @@ from stiction.rods.rod_kernels import (
     forces_of,
     kick,
     loads_of,
+    material_of,
 )
 from stiction.rods.state.extremes_kernels import update_extremes
 
@@ -107,26 +107,24 @@ class Sums(Struct):
 class Workspace(NamedTuple):
     """Work arrays, and the records of a run.
 
-    scratch, work : (33, slots), (10, slots); functions below return their parts
-    modes : (contacts,) modes before a kick
+    scratch, work : (33, slots), (6, slots); functions below return their parts
     sums, tally : tables of one element
     """
 
     scratch: Floats
     work: Floats
-    modes: Ints
     sums: Table[Sums]
     tally: Table[Tally]
 
 
 # numbers of rows of `scratch` and `work`; a checkpoint saves the first SAVED_ROWS of scratch
-SCRATCH_ROWS, WORK_ROWS, SAVED_ROWS = 33, 10, 24
+SCRATCH_ROWS, WORK_ROWS, SAVED_ROWS = 33, 6, 24
 # values of `Tally.next_part`: phases of a step; FORCES: only forces are computed
 DRIFT, KICK, ACCOUNT, AFTER, FORCES = range(5)
 
-# return codes: codes of `locate_all`, and these; the last three occur within a step
+# return codes: codes of `locate_all`, and these; the last two occur within a step
 DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, NOT_FINITE, SEARCH = range(6)
-PENETRATION, TENSION, MODE_CHANGE = 6, 7, 8
+PENETRATION, MODE_CHANGE = 6, 7
 # a contact closes if the axes are closer than the reach by more than this fraction of it
 CLOSING_TOLERANCE = 1e-12
 
@@ -149,46 +147,6 @@ def earlier_of(scratch: Floats) -> tuple[Floats, Floats, Floats]:
     return scratch[24:27], scratch[27:30], scratch[30:33]
 
 
-@kernel(views=True)
-def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return views of work: nodes and frames before a drift; nodes at a trial time."""
-    return work[0:3], work[3:7], work[7:10]
-
-
-@kernel
-def drift_and_locate(
-    state: State, contact_set: ContactSet, workspace: Workspace, h: float
-) -> tuple[int, int]:
-    """Drift for h [s] and locate the contacts; return a code, and the contact of `locate_all`.
-
-    The code is that of `locate_all`, or PENETRATION if an open contact closes. If any contact is
-    open, nodes and frames before the drift are stored in `work`.
-    """
-    r, q, v, p = state.r, state.q, state.v, state.p
-    contacts, opened = contact_set.contacts, False
-    for c in range(contacts.shape[0]):
-        k = contacts[c]
-        opened = opened or k.mode == OPEN
-    # only an open contact can close, and only then the drift is repeated
-    if opened:
-        old_r, old_q, _ = places_of(workspace.work)
-        copy(r, old_r)
-        copy(q, old_q)
-    drift(r, q, v, p, h)
-    code, lost = locate_all(r, contacts)
-    if code != INSIDE or not opened:
-        return code, lost
-    for c in range(contacts.shape[0]):
-        k = contacts[c]
-        # penetration with approach; a contact that separates has just opened
-        if k.mode == OPEN and k.distance < k.reach * (1.0 - CLOSING_TOLERANCE):
-            ux, uy, uz = slip_velocity(q, k, v, p)
-            n = k.normal
-            if ux * n[0] + uy * n[1] + uz * n[2] > 0.0:
-                return PENETRATION, lost
-    return code, lost
-
-
 @kernel(separate=True)
 def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now: float) -> None:
     """Set elastic forces plus loads in scratch, and loads alone, at time `now` [s]."""
@@ -202,6 +160,53 @@ def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now
 
 
 @kernel
+def set_mobility(table: Constants, forcing: Forcing, w: float) -> None:
+    """Set the mobility of impulses, with the implicit drag of a kick of length w [s]."""
+    rod, drags = material_of(table.mat), drag_of(forcing.drag)
+    if not forcing.damped:
+        return
+    # implicit drag of the mean velocity, as in `damped_kick`: contact impulses are damped like all
+    # others
+    for i in range(table.mobility.shape[1]):
+        free, turns = rod.free[i], rod.turns[i]
+        lag = 0.5 * w * drags.element[i] * turns
+        # a sliding node has no mobility for contacts, see `Flat.mobility`
+        if table.mobility[0, i] > 0.0:
+            table.mobility[0, i] = free / (1.0 + 0.5 * w * drags.node[i] * free)
+        table.mobility[1, i] = turns / (1.0 + lag)
+        # inertia and drag of the axial spin: twice the inertia across, the same drag
+        table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
+
+
+@kernel
+def drag_heat(
+    state: State, table: Constants, drag: Floats, workspace: Workspace, w: float
+) -> float:
+    """Return the heat of drag in a kick of length w [s], at its mean velocity [J]."""
+    rod, drags = material_of(table.mat), drag_of(drag)
+    q, v, p, heat = state.q, state.v, state.p, 0.0
+    old_v, old_p, _ = earlier_of(workspace.scratch)
+    for i in range(v.shape[1]):
+        if rod.free[i] > 0.0 and drags.node[i] > 0.0:
+            # mean velocity with contact impulses: old_v is before the kick, v after all of it
+            for a in range(3):
+                mean = 0.5 * (v[a, i] + old_v[a, i])
+                heat += w * drags.node[i] * mean * mean
+        if rod.turns[i] > 0.0 and drags.element[i] > 0.0:
+            ax, ay, az = axis_of(q, i)
+            x, y, z = (
+                0.5 * (p[0, i] + old_p[0, i]),
+                0.5 * (p[1, i] + old_p[1, i]),
+                0.5 * (p[2, i] + old_p[2, i]),
+            )
+            # angular velocity from the mean p
+            along = 0.5 * (x * ax + y * ay + z * az)
+            x, y, z = x - along * ax, y - along * ay, z - along * az
+            heat += w * drags.element[i] * (x * x + y * y + z * z)
+    return heat
+
+
+@kernel
 def free_kick(
     state: State,
     mat: Floats,
@@ -210,7 +215,7 @@ def free_kick(
     workspace: Workspace,
     w: float,
 ) -> None:
-    """Kick v and p by forces without contacts over w [s]; store u and modes before contacts act."""
+    """Kick v and p by forces without contacts over w [s]; store u before contacts act."""
     q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
     scratch, sums = workspace.scratch, workspace.sums[0]
     f, t = forces_of(scratch)
@@ -228,13 +233,9 @@ def free_kick(
     # u before all impulses of the kick, the first part of u'
     measure(q, contacts, v, p)
     if forcing.damped:
-        sums.viscous_kick += damped_kick(q, v, p, f, t, mat, forcing.drag, w)
+        damped_kick(q, v, p, f, t, mat, forcing.drag, w)
     else:
         kick(v, p, f, t, mat, w)
-    for c in range(contacts.shape[0]):
-        k = contacts[c]
-        k.kick_heat = 0.0
-        workspace.modes[c] = k.mode
 
 
 @kernel
@@ -245,63 +246,51 @@ def solve_contacts(
     workspace: Workspace,
     shake: bool,
     next_drift: float,
-) -> bool:
-    """Solve for the impulses of closed contacts, apply them; return whether one is tensile.
+) -> None:
+    """Solve for the impulses of contacts, and apply them.
 
-    The modes follow from the impulses. With `shake` impulses are corrected so that gaps vanish
-    after a drift of length `next_drift` [s].
+    With `shake` impulses are corrected so that gaps vanish after a drift of length `next_drift`
+    [s].
     """
-    q, v, p, contacts, closed = state.q, state.v, state.p, contact_set.contacts, False
-    for c in range(contacts.shape[0]):
-        k = contacts[c]
-        closed = closed or k.mode >= ROLL
-    if not closed:
-        return False
+    contacts = contact_set.contacts
+    if contacts.shape[0] == 0:
+        return
     # the implicit drag of contact impulses is part of the mobility
-    sweeps = kick_contacts(q, contacts, mobility, v, p)
+    sweeps = kick_contacts(state.q, contacts, mobility, state.v, state.p)
     record_sweeps(sweeps, sweeps >= 0, workspace.tally[0])
-    set_modes_from_impulses(contacts)
-    if not shake:
-        return False
-    # a small correction of normal impulses, after the law; their sign is checked afterwards
-    if not constrain_gaps(state, contact_set, mobility, next_drift, workspace.work):
+    # a small correction of normal impulses, after the law
+    if shake and not constrain_gaps(state, contact_set, mobility, next_drift, workspace.work):
         workspace.tally[0].unconverged += 1
-    return needs_tension(contacts)
 
 
 @kernel
 def finish_kick(
     state: State,
-    mobility: Matrix,
+    table: Constants,
     forcing: Forcing,
     contact_set: ContactSet,
     workspace: Workspace,
     w: float,
 ) -> bool:
-    """Add the work of a kick to the sums; return whether a contact has changed its mode.
-
-    A contact that reaches an end of a rod, or leaves it, counts as changed.
-    """
+    """Add the work of a kick to the sums; return whether a contact reaches or leaves a rod end."""
     q, v, p, scratch, sums = state.q, state.v, state.p, workspace.scratch, workspace.sums[0]
-    contacts, changed, closed = contact_set.contacts, False, False
+    contacts, changed = contact_set.contacts, False
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        closed = closed or workspace.modes[c] >= ROLL
-        changed = changed or (k.mode != workspace.modes[c] and workspace.modes[c] >= ROLL)
         # the last two bits of `reported_end` are the ends
-        moved_on = k.at_end != (k.reported_end & 3)
-        changed = changed or (moved_on and k.mode >= ROLL)
-    if closed:
-        sums.algorithmic_kick = account(q, contacts, v, p, workspace.tally[0])
+        changed = changed or k.at_end != (k.reported_end & 3)
+    sums.algorithmic_kick = account(q, contacts, v, p, workspace.tally[0])
     if forcing.loaded:
         fe, te = loads_of(scratch)
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
         fd, td = damping_of(scratch)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
+    if forcing.damped:
+        sums.viscous_kick += drag_heat(state, table, forcing.drag, workspace, w)
     # impulses on a driven slot are work of its drive
-    if forcing.driven.shape[0] > 0 and closed:
-        sums.external_kick += drive_work(q, contacts, mobility, v, p)
+    if forcing.driven.shape[0] > 0:
+        sums.external_kick += drive_work(q, contacts, table.mobility, v, p)
     sums.external += sums.external_kick
     sums.viscous += sums.viscous_kick
     sums.algorithmic += sums.algorithmic_kick
@@ -377,7 +366,8 @@ def integrate(
             sums.time_before = sums.time
             if forcing.driven.shape[0] > 0:
                 set_clamp_velocities(state, table.mat, forcing, workspace, h)
-            code, tally.lost = drift_and_locate(state, contact_set, workspace, h)
+            drift(state.r, state.q, v, p, h)
+            code, tally.lost = locate_all(state.r, contact_set.contacts)
             sums.time += h
             tally.next_part = KICK
             if code != INSIDE:
@@ -390,23 +380,22 @@ def integrate(
             put_forces(state, table.mat, forcing, scratch, sums.time)
             if tally.next_part == FORCES:
                 break
-            # a saved state has the mean of the velocities before and after this kick
-            if k == steps - 1:
+            # saved states and drag have the mean of the velocities before and after this kick
+            if k == steps - 1 or forcing.damped:
                 old_v, old_p, _ = earlier_of(scratch)
                 copy(v, old_v)
                 copy(p, old_p)
+            set_mobility(table, forcing, w)
             free_kick(state, table.mat, forcing, contact_set, workspace, w)
             tally.next_part = ACCOUNT
-            if solve_contacts(state, table.mobility, contact_set, workspace, shake, farther):
-                return TENSION, k
+            solve_contacts(state, table.mobility, contact_set, workspace, shake, farther)
         if tally.next_part == ACCOUNT:
             tally.next_part = AFTER
-            if finish_kick(state, table.mobility, forcing, contact_set, workspace, w):
+            if finish_kick(state, table, forcing, contact_set, workspace, w):
                 return MODE_CHANGE, k
         if forcing.driven.shape[0] > 0:
             f, t = forces_of(scratch)
-            # half of the work of clamps in this kick, with their velocity before it; the other half
-            # follows with their next velocity
+            # half of the work of clamps in this kick; the rest follows with their next velocity
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w

@@ -69,6 +69,14 @@ def step_length(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
         step = method.step
     # a fraction close to zero would divide by zero here
     steps = span / max(step, float(np.finfo(np.float64).tiny))
+    if steps > method.max_steps and not limited:
+        raise ModelError(
+            "RollingMidpoint.step",
+            f"{step} s",
+            f"at least {span / method.max_steps:.3g} s for this time span",
+            "the work of a run is bounded.",
+            "end the run earlier, or take longer steps.",
+        )
     if steps > method.max_steps:
         raise ModelError(
             "RollingLeapfrog.max_steps",

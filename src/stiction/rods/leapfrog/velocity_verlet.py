@@ -67,7 +67,6 @@ class VelocityVerletStepper(LeapfrogStepper):
         self.sums[0].time = self.save[0]
         state, table, contact_set, workspace = self._tables()
         saved, forcing = self._saved_step(), self.forcing
-        self.tally[0].last_kick = -1.0
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
         log = (self.buffer, self.written)
         uk.initialise_modes(state, table, forcing, contact_set, workspace, saved, still, *log)

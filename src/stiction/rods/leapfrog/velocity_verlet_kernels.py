@@ -78,9 +78,11 @@ from stiction.rods.leapfrog.stepper_kernels import (
     Sums,
     Workspace,
     damping_of,
+    drag_heat,
     earlier_of,
     has_moved,
     put_forces,
+    set_mobility,
 )
 from stiction.rods.rod_kernels import (
     State,
@@ -163,55 +165,6 @@ def copy_contacts(contacts: Contacts, to: Contacts) -> None:
 
 
 @kernel
-def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: float) -> None:
-    """Set the mobility of impulses, with the implicit drag of a half kick of length w [s]."""
-    rod, drags = material_of(table.mat), drag_of(forcing.drag)
-    tally = workspace.tally[0]
-    if not forcing.damped or tally.last_kick == w:
-        return
-    tally.last_kick = w
-    # implicit drag of the mean velocity, as in `damped_kick`: contact impulses are damped like all
-    # others
-    for i in range(table.mobility.shape[1]):
-        free, turns = rod.free[i], rod.turns[i]
-        lag = 0.5 * w * drags.element[i] * turns
-        # a sliding node has no mobility for contacts, see `Flat.mobility`
-        if table.mobility[0, i] > 0.0:
-            table.mobility[0, i] = free / (1.0 + 0.5 * w * drags.node[i] * free)
-        table.mobility[1, i] = turns / (1.0 + lag)
-        # inertia and drag of the axial spin: twice the inertia across, the same drag
-        table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
-
-
-@kernel
-def drag_heat(
-    state: State, table: Constants, drag: Floats, workspace: Workspace, w: float
-) -> float:
-    """Return the heat of drag in a kick of length w [s], at its mean velocity [J]."""
-    rod, drags = material_of(table.mat), drag_of(drag)
-    q, v, p, heat = state.q, state.v, state.p, 0.0
-    old_v, old_p, _ = earlier_of(workspace.scratch)
-    for i in range(v.shape[1]):
-        if rod.free[i] > 0.0 and drags.node[i] > 0.0:
-            # mean velocity with contact impulses: old_v is before the kick, v after all of it
-            for a in range(3):
-                mean = 0.5 * (v[a, i] + old_v[a, i])
-                heat += w * drags.node[i] * mean * mean
-        if rod.turns[i] > 0.0 and drags.element[i] > 0.0:
-            ax, ay, az = axis_of(q, i)
-            x, y, z = (
-                0.5 * (p[0, i] + old_p[0, i]),
-                0.5 * (p[1, i] + old_p[1, i]),
-                0.5 * (p[2, i] + old_p[2, i]),
-            )
-            # angular velocity from the mean p
-            along = 0.5 * (x * ax + y * ay + z * az)
-            x, y, z = x - along * ax, y - along * ay, z - along * az
-            heat += w * drags.element[i] * (x * x + y * y + z * z)
-    return heat
-
-
-@kernel
 def free_half_kick(
     state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float
 ) -> None:
@@ -231,10 +184,12 @@ def free_half_kick(
     # the velocity of clamps is prescribed: forces on them are work of their drives
     if forcing.driven.shape[0] > 0:
         sums.external -= w * clamp_power(q, v, p, f, t, forcing.driven)
-    if forcing.damped:
+    # for the heat of drag, and the slip velocity before the kick with moving clamps
+    if forcing.damped or forcing.driven.shape[0] > 0:
         old_v, old_p, _ = earlier_of(scratch)
         copy(v, old_v)
         copy(p, old_p)
+    if forcing.damped:
         damped_kick(q, v, p, f, t, table.mat, forcing.drag, w)
     else:
         kick(v, p, f, t, table.mat, w)
@@ -309,7 +264,7 @@ def first_half_kick(
     """
     q, v, p, contacts, w = state.q, state.v, state.p, contact_set.contacts, 0.5 * h
     closed = count_closed(contacts) > 0
-    set_mobility(table, forcing, workspace, w)
+    set_mobility(table, forcing, w)
     if closed:
         set_slip_directions(contact_set)
     # clamps first, because they change u; without them `slip` is that at the end of the last step
@@ -353,7 +308,7 @@ def second_half_kick(
     q, v, p, contacts, w = state.q, state.v, state.p, contact_set.contacts, 0.5 * h
     closed = count_closed(contacts) > 0
     driven = forcing.driven.shape[0] > 0
-    set_mobility(table, forcing, workspace, w)
+    set_mobility(table, forcing, w)
     if not driven and closed:
         measure(q, contact_set.contacts, v, p)
     # v_n+1 = v_n+1/2 + M^-1 ((h / 2) f_n+1 + J^T P), with P of the law at the new velocity
@@ -363,7 +318,7 @@ def second_half_kick(
     if closed:
         if driven:
             # u before the kick with the new velocities of driven slots
-            measure_before_kick(state, table, forcing.driven, contact_set, workspace, w)
+            measure_before_kick(state, forcing.driven, contact_set, workspace)
         solve_step_end(q, contact_set, table.mobility, v, p, workspace.tally[0])
         # friction heat with the modes of the impulses, then the modes at the end of the step
         workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 0.0)
@@ -379,20 +334,21 @@ def second_half_kick(
 
 @kernel
 def measure_before_kick(
-    state: State,
-    table: Constants,
-    driven: Table[Drive],
-    contact_set: ContactSet,
-    workspace: Workspace,
-    w: float,
+    state: State, driven: Table[Drive], contact_set: ContactSet, workspace: Workspace
 ) -> None:
-    """Set `slip` to u before a half kick of length w that has been taken."""
-    f, t = forces_of(workspace.scratch)
-    kick(state.v, state.p, f, t, table.mat, -w)
-    hold_slides(state.v, driven)
-    measure(state.q, contact_set.contacts, state.v, state.p)
-    kick(state.v, state.p, f, t, table.mat, w)
-    hold_slides(state.v, driven)
+    """Set `slip` to u before the half kick, with the present velocities of driven slots."""
+    old_v, old_p, _ = earlier_of(workspace.scratch)
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        if d.slides == 1:
+            continue
+        i = d.slot
+        for a in range(3):
+            if d.is_frame == 0:
+                old_v[a, i] = state.v[a, i]
+            else:
+                old_p[a, i] = state.p[a, i]
+    measure(state.q, contact_set.contacts, old_v, old_p)
 
 
 @kernel(separate=True)

@@ -177,7 +177,11 @@ class _Midpoint(LeapfrogStepper):
             if not np.isfinite(size) or (iteration > 8 and size > 1e3 * best):
                 return False
             best = min(best, size)
-            self._correct(unknown, residual, jacobian, slip, h, now)
+            try:
+                self._correct(unknown, residual, jacobian, slip, h, now)
+            except np.linalg.LinAlgError:
+                # contacts that constrain the same velocities have no unique forces
+                return False
             self.iterations += 1
         return False
 

@@ -67,7 +67,7 @@ def overhand_knot(
     whole("overhand_knot.turns", turns, least=1, most=100, why=why, try_=try_)
     why, try_ = "the rod has so many elements.", "give 200."
     whole("overhand_knot.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
-    a = section.radius
+    a = getattr(section, "radius", 0.0)
     if not a > 0.0:
         got, needs = f"a {type(section).__name__} without a radius", "a section with a radius"
         why, try_ = (
@@ -76,12 +76,12 @@ def overhand_knot(
         )
         raise ModelError("overhand_knot.section", got, needs, why, try_)
     loop = 12.0 * a if loop is None else loop
-    tail = 6.0 * loop if tail is None else tail
     why, try_ = "the given curve must not touch itself.", f"give {12.0 * a:.6g}."
     loop = number("overhand_knot.loop", loop, unit="m", rule="positive", why=why, try_=try_)
     if loop < _LEAST_LOOP * a:
         needs = f"at least {_LEAST_LOOP * a:.6g} m"
         raise ModelError("overhand_knot.loop", f"{loop:.6g} m", needs, why, try_)
+    tail = 6.0 * loop if tail is None else tail
     why, try_ = "the ends of the rod hold the knot.", f"give {6.0 * loop:.6g}."
     tail = number("overhand_knot.tail", tail, unit="m", rule="positive", why=why, try_=try_)
     why, try_ = "it is the velocity of an end.", "give 0.0."

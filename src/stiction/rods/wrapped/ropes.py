@@ -67,6 +67,9 @@ def laid_rope(
     3
     """
     _check_rope(section, strands, lay, turns, elements)
+    why, try_ = "the ends move so.", "give 0.0."
+    number("laid_rope.strain", strain, why=why, try_=try_)
+    number("laid_rope.twist", twist, unit="rad/m", why=why, try_=try_)
     a = section.radius
     radius = a * rope_radius(strands, lay)[0]
 
@@ -103,7 +106,9 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
         raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
-    if not section.radius > 0.0:
+    why, try_ = "strands turn about the rope.", "give 1.0."
+    number("laid_rope.turns", turns, rule="positive", why=why, try_=try_)
+    if not getattr(section, "radius", 0.0) > 0.0:
         got, needs = f"a {type(section).__name__} without a radius", "a section with a radius"
         why, try_ = "strands touch at their surfaces.", "give CircularSection(radius, young)."
         raise ModelError("laid_rope.section", got, needs, why, try_)

@@ -17,11 +17,11 @@ from stiction.rods.contact.gauss_seidel_kernels import Tally, constrain_gaps, so
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
-from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
-from stiction.rods.rod import CosseratRod, Free
+from stiction.rods.rod import CosseratRod, Driven, Free, SineVelocity
 from stiction.rods.rod_kernels import State, drift
+from stiction.rods.section import GivenSection
 
 
 class Bent:
@@ -170,29 +170,6 @@ def test_an_impact_with_much_friction_turns_slip_round_by_its_restitutions(norma
     assert_allclose(bent.slip(), expected, rtol=0.0, atol=1e-10 * np.linalg.norm(before))
 
 
-@pytest.mark.parametrize(("along", "mode"), [(0.3, ck.OPEN), (-0.3, ck.ROLL)])
-def test_a_contact_that_would_pull_is_released_as_if_it_had_done_nothing(along, mode):
-    bent = Bent()
-    f, contact = bent.flat, bent.contact
-    contact.mode, contact.may_open = ck.ROLL, 1
-    # an impulse along n on the first rod draws it to the second
-    impulse = along * contact.normal + 0.1 * np.cross(contact.normal, ALONG)
-    before = np.concatenate([f.v.ravel(), f.p.ravel()])
-    ck.push(f.q, contact, *impulse, bent.mobility, f.v, f.p)
-    contact.impulse = impulse
-    pushed = np.concatenate([f.v.ravel(), f.p.ravel()])
-    release(f.q, bent.state.contacts, bent.mobility, f.v, f.p)
-    after = np.concatenate([f.v.ravel(), f.p.ravel()])
-    assert contact.mode == mode
-    assert np.abs(pushed - before).max() > 1e-3
-    if mode == ck.OPEN:
-        assert_allclose(after, before, rtol=0.0, atol=1e-12 * np.abs(pushed).max())
-        assert not contact.impulse.any()
-    else:
-        assert np.array_equal(after, pushed)
-        assert np.array_equal(contact.impulse, impulse)
-
-
 @BENT
 def test_normal_and_tangential_response_do_not_couple(curve):
     bent = Bent(**curve)
@@ -257,6 +234,47 @@ def test_interpenetrating_rods_are_refused_and_projected_on_request():
         start(crossed_rods(lift=-0.003))
     run = start(crossed_rods(lift=-0.003, project=True))
     assert abs(run.data.gap.values[0]) <= 1e-15
+
+
+@pytest.mark.parametrize("hold", ["section", "element"])
+def test_clamps_that_may_move_are_projected_with_their_rod(hold):
+    system = crossed_rods(lift=0.003, project=True, motion=(), end=lambda: Driven(hold=hold))
+    assert start(system).energy.kinetic.max() < 1e-20
+
+
+def test_a_projection_that_opens_another_contact_is_refused():
+    system = crossed_rods()
+    low = CosseratRod(SECTION, Straight([-0.5, 0.2, 0.005], [0.5, 0.2, 0.005]), elements=40)
+    high = CosseratRod(SECTION, Straight([0.0, -0.5, 0.04], [0.0, 0.5, 0.04]), elements=40)
+    contacts = [RollingContact(0.5, 0.5), RollingContact(0.5, 0.7, 3, 2, project=True)]
+    with pytest.raises(ModelError, match=r"RollingContact 1: got rods that are apart by 0\.005"):
+        start(Rods([system.rods[0], high, low], contacts))
+
+
+def corner(**more):
+    """Return two rods that touch where both are clamped."""
+    lines = Straight([0, 0, 0], ALONG), Straight(0.04 * UP, ACROSS + 0.04 * UP)
+    pluck = [SineVelocity(1, 0.1 * UP)]
+    rods = [CosseratRod(SECTION, line, elements=10, motion=pluck) for line in lines]
+    return Rods(rods, **more)
+
+
+def test_a_contact_of_fixed_nodes_is_refused_or_without_effect():
+    with pytest.raises(ModelError, match="nodes that are all fixed"):
+        start(corner(contacts=[RollingContact(0.0, 0.0)]))
+    run = start(corner(search=ContactSearch(friction=st.Coulomb(0.3))))
+    alone = start(corner())
+    assert_allclose(run.data.position.values, alone.data.position.values, atol=1e-9)
+    assert run.audit.ok
+
+
+def test_a_rod_without_a_radius_may_be_first():
+    bare = GivenSection(1e3, 1e3, bending=0.1, twist=0.1, inertia=1e-4)
+    far = CosseratRod(bare, Straight([0, 0, 5], [1, 0, 5]), elements=10)
+    contact = RollingContact(0.5, 0.5, first=2, second=3)
+    run = start(Rods([far, *crossed_rods().rods], [contact]))
+    assert run.status is st.Status.SOLVED
+    assert "no_interpenetration" not in [check.check for check in run.audit.failed]
 
 
 @pytest.mark.parametrize("degrees", [0.0, 5.0])

@@ -5,7 +5,16 @@ import pytest
 from scipy.interpolate import BSpline
 
 import stiction as st
-from stiction.rods import CircularSection, CosseratRod, Curve, Free, PlanePartner, SpherePartner
+from stiction.rods import (
+    CircularSection,
+    CosseratRod,
+    Curve,
+    CylinderPartner,
+    Free,
+    PlanePartner,
+    SpherePartner,
+    Straight,
+)
 from stiction.rods.assembly import assemble
 from stiction.rods.contact.overlap import deepest
 
@@ -66,3 +75,14 @@ def test_partners_are_looked_at(seed, curve):
     depth, _, number = deepest(assemble(st.Rods(rods, partners=[floor], contact_curve=curve)))
     assert number == 1
     assert depth == pytest.approx(1.3, abs=1e-2)
+
+
+def test_the_smaller_radius_may_be_that_of_the_partner():
+    line = Straight([-0.5, 0.0, 0.10095], [0.5, 0.0, 0.10095])
+    rod = CosseratRod(CircularSection(0.1, 1e6), line, elements=10)
+    for partner in (
+        SpherePartner([0, 0, 0], 0.001),
+        CylinderPartner([0, -0.1, 0], [0, 0.1, 0], 0.001),
+    ):
+        depth, _, _ = deepest(assemble(st.Rods([rod], partners=[partner])))
+        assert depth == pytest.approx(0.05, rel=1e-6)

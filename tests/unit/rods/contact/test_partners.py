@@ -121,6 +121,25 @@ def test_a_drum_drives_a_rod_in_contact():
     assert abs(run.energy.external_work[-1]) <= 1e-12
 
 
+def test_drag_on_a_rod_that_a_plane_lifts_is_the_work_of_the_plane():
+    rod = stiff(0.02, 0.02, young=1e6, elements=10, motion=[RigidMotion((0, 0, 0.2))], drag=20.0)
+    lift, search = PlanePartner(velocity=(0, 0, 0.2)), ContactSearch(friction=st.Coulomb(0.3))
+    run = solved(rod, lift, gravity=(0, 0, -G), t_end=0.01, part=0.1, search=search)
+    assert run.energy.viscous_heat[-1] == pytest.approx(20.0 * LENGTH * 0.2**2 * 0.01, rel=1e-9)
+    assert run.energy.imbalance_rel < 1e-10
+
+
+class Ball(SpherePartner):
+    """A partner of a user."""
+
+
+def test_partners_of_derived_classes_are_bodies():
+    rod = stiff(0.02, 0.07, young=1e6, motion=[RigidMotion((0.0, 0.0, -1.0))])
+    search, free = ContactSearch(friction=st.Coulomb(0.3)), (0.0, 0.0, 0.0)
+    run = solved(rod, Ball((0.0, 0.0, 0.0), 0.04), gravity=free, t_end=0.012, search=search)
+    assert run.events.kind.iloc[0] == "close"
+
+
 @pytest.mark.parametrize(
     ("make", "what"),
     [

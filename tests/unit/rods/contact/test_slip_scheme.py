@@ -139,9 +139,9 @@ def test_rolling_from_the_radius_and_the_state_of_each_rod_alone():
     assert np.linalg.norm(v2 - v1, axis=1)[rolls].max() > 0.01
 
 
-@pytest.mark.parametrize("turn", [1, 4, 7])
-def test_a_run_goes_on_to_the_same_bits(turn):
-    system, span = st.CrossedRods(friction=st.Coulomb(0.5)), (0.0, 0.06)
+@pytest.mark.parametrize(("turn", "drag"), [(1, 0.0), (4, 0.0), (7, 0.0), (4, 5.0)])
+def test_a_run_goes_on_to_the_same_bits(turn, drag):
+    system, span = st.CrossedRods(friction=st.Coulomb(0.5), drag=drag), (0.0, 0.06)
     saved = Memory(turn=turn)
     whole = st.solve(system, RollingLeapfrog(5e-5), span, save=9, checkpoint=saved)
     assert saved.state is not None

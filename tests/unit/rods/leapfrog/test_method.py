@@ -72,12 +72,21 @@ def test_ends_are_held():
     assert np.abs(x[:, -2] - x[0, -2]).max() > 1e-4
 
 
-def test_a_driven_end_has_its_prescribed_motion():
-    end = Driven([0.1, 0.2, 0.0], [0.0, 0.0, 1.0], rise=0.04, hold="element")
-    run = solved(one(left=end), 1e-4)
+@pytest.mark.parametrize("method", [RollingLeapfrog(1e-4), RollingMidpoint(2e-3)])
+def test_a_driven_end_has_its_prescribed_motion(method):
+    # the rise ends within a step of the midpoint rule
+    end = Driven([0.1, 0.2, 0.0], [0.0, 0.0, 1.0], rise=0.041, hold="element")
+    run = st.solve(one(left=end), method, (0.0, 0.1), save=51)
     t = run.time
-    way = np.where(t < 0.04, 0.5 * t**2 / 0.04, t - 0.02)
-    x = run.data.position.values
+    way = np.where(t < 0.041, 0.5 * t**2 / 0.041, t - 0.0205)
+    x, rate = run.data.position.values, np.minimum(t / 0.041, 1.0)
+    frame = Rotation.from_quat(run.data.frame.values[:, 0], scalar_first=True)
+    turned = (frame * frame[0].inv()).as_rotvec()
+    assert_allclose(turned, np.outer(way, [0.0, 0.0, 1.0]), rtol=0, atol=1e-12)
+    speed = np.outer(rate, [0.1, 0.2, 0.0])
+    assert_allclose(run.data.velocity.values[:, 0], speed, rtol=0, atol=1e-12)
+    spin = np.outer(rate, [0.0, 0.0, 1.0])
+    assert_allclose(run.data.angular_velocity.values[:, 0], spin, rtol=0, atol=1e-12)
     assert_allclose(x[:, 0] - x[0, 0], np.outer(way, [0.1, 0.2, 0.0]), rtol=0, atol=1e-12)
     arm = np.stack([np.cos(way), np.sin(way), 0.0 * way], axis=1) * 0.05
     assert_allclose(x[:, 1] - x[:, 0], arm, rtol=0, atol=1e-6)
@@ -123,9 +132,10 @@ def test_a_mode_of_stretching_decays_as_in_closed_form(kind):
     assert run.energy.viscous_heat[-1] > 0.1 * run.energy.kinetic[0]
 
 
-def test_damped_contact_closes_the_ledger():
-    system = crossed_rods(friction=st.Coulomb(0.3))
-    drag = {"drag": 1.0, "internal_damping": 1e-5}
+@pytest.mark.parametrize(("friction", "drag"), [(st.Coulomb(0.3), 1.0), (None, 50.0)])
+def test_damped_contact_closes_the_ledger(friction, drag):
+    system = crossed_rods(friction=friction)
+    drag = {"drag": drag, "internal_damping": 1e-5}
     rods = [CosseratRod(**{**fields(rod), **drag}) for rod in system.rods]
     errors = []
     for step in (5e-5, 2.5e-5):
@@ -133,6 +143,24 @@ def test_damped_contact_closes_the_ledger():
         errors.append(np.abs(energy.imbalance).max() / energy.kinetic.max())
     assert errors[1] < 1e-5
     assert errors[0] / errors[1] > 3.0
+
+
+def test_drag_on_a_contact_does_not_depend_on_saved_times():
+    # the first interval has steps far shorter than the others
+    system = crossed_rods(elements=20)
+    rods = [CosseratRod(**{**fields(system.rods[0]), "drag": 500.0}), system.rods[1]]
+    ends = [
+        st.solve(Rods(rods, system.contacts), RollingLeapfrog(fraction=0.1), (0.0, 0.02), save=save)
+        for save in ([0.0, 0.02], [0.0, 1e-7, 0.02])
+    ]
+    one_, two = (run.data.position.values[-1] for run in ends)
+    assert np.abs(one_ - two).max() < 2e-6
+
+
+def test_contacts_with_the_same_point_are_refused():
+    system = crossed_rods(elements=20)
+    with pytest.raises(ModelError, match="RollingContact 2: got the same contact point"):
+        st.solve(Rods(system.rods, system.contacts * 2), RollingLeapfrog(), (0.0, 1e-3))
 
 
 def fields(record):
@@ -160,6 +188,8 @@ def test_too_much_work_is_refused():
         st.solve(one(), RollingLeapfrog(1e-4, max_steps=999), (0.0, 0.1))
     with pytest.raises(ModelError, match="for this time span"):
         st.solve(one(), RollingLeapfrog(fraction=5e-324), (0.0, 0.1))
+    with pytest.raises(ModelError, match=r"RollingMidpoint\.step: got 1e-12 s"):
+        st.solve(one(), RollingMidpoint(1e-12), (0.0, 0.1))
 
 
 def test_other_systems_are_refused():
