@@ -45,11 +45,11 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     """Return the run of a chain: Problem 2, each mode solved exactly.
 
     Constant friction: in a chain with one wall and the load on the free end, without dampers, each
-    spring force is the play operator of the load. This is exact for every history, and costs O(n)
-    per extremum of the load. With dampers, under a load that never decreases, the springs relax
-    independently, in closed form and O(n). Other chains are solved by eigenvectors for each active
-    set. All three are exact to rounding for loads of lines and sines; a user's load is fitted to
-    `rtol`.
+    spring force is the play operator of a load that does not jump. This is exact for every history,
+    and costs O(n) per extremum of the load. With dampers, under a load that never decreases, the
+    springs relax independently, in closed form and O(n). Other chains are solved by eigenvectors
+    for each active set. All three are exact to rounding for loads of lines and sines; a user's load
+    is fitted to `rtol`.
 
     Weakening friction: the problem may have several solutions. The run follows one branch, and
     reports as losses of determinism where others appear. Without dampers no continuous solution
