@@ -145,7 +145,7 @@ def spiked(share):
     ("rough", "fine"),
     [
         (st.EventDriven(), st.EventDriven(max_step=1e-4)),
-        (st.Quasistatic(), st.chains.Quasistatic(load_samples=200_000)),
+        (st.chains.Quasistatic(load_samples=1000), st.chains.Quasistatic(load_samples=200_000)),
     ],
     ids=type,
 )

@@ -455,6 +455,8 @@ def test_what_takes_a_law_without_stick(law):
     ):
         with pytest.raises(ModelError, match=r"no stick|which has internal state"):
             stiction.solve(chain, method, span)
+    with pytest.raises(ModelError, match=r"EventDriven\.replay"):
+        stiction.solve(chain, stiction.chains.EventDriven(replay=True), span)
     with pytest.raises(ModelError, match="stick"):
         stiction.solve(stiction.Chain(mass=[1.0], stiffness=1.0), stiction.chains.Radau(), span)
     stepped = stiction.solve(chain, stiction.ThetaStepper(1e-4, theta=1.0), span, throw=False)

@@ -138,7 +138,7 @@ class Stability(Record):
     Parameters
     ----------
     side : (n,) "interior"; "lower" where R_i = +mu N_i, the mass about to go right;
-        "upper" where R_i = -mu N_i, the mass about to go left
+        "upper" where R_i = -mu N_i, the mass about to go left; "both" where R_i and mu N_i are 0
     right, left : (n,) response to a small displacement of this mass alone, to the right or to the
         left, without velocity: "stays" (the chain sticks in the new state), "slips back" (this mass
         slips against the displacement), "moves a neighbour"

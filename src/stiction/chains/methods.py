@@ -326,7 +326,8 @@ class Quasistatic(Method):
     rtol : relative tolerance of a user's load and of the motion under weakening friction [1],
         between 1e-14 and 1e-2
     choice : which branch to take where several are admissible
-    load_samples : points between two breakpoints at which a user's load is sampled for extrema
+    load_samples : points between two breakpoints at which a user's load is sampled for extrema; a
+        load that turns between them is refused
     max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
 
     Source: Axioms 14(4) 299, Problem 2.

@@ -261,7 +261,9 @@ class Chain(Declared):
         plate = self.plate_springs * (self.plate_speed * t - x)
         return np.asarray(np.diff(tension) + self.load_weights * float(self.load.at(t)) + plate)
 
-    def sticks_for_good(self, t: float, x: Floats, since: float | None = None) -> bool:
+    def sticks_for_good(
+        self, t: float, x: Floats, since: float | None = None, slack: float = 1e-12
+    ) -> bool:
         """Return whether no later load can move a chain that sticks everywhere in x.
 
         Masses that stick on a moving belt move with it; they stick for good only if that strains no
@@ -272,6 +274,7 @@ class Chain(Declared):
         t : time [s]
         x : (n,) displacements [m]
         since : time from which the load counts [s]; `t` when None
+        slack : fraction by which rounding may bring forces above the bounds
         """
         if self.law.states:
             # the bound of stick depends on time
@@ -290,7 +293,7 @@ class Chain(Declared):
         for extreme in extremes:
             push = drive.copy()
             push[loaded] += self.load_weights[loaded] * (extreme - now)
-            if (np.abs(push) > self.stick_bound * (1.0 + 1e-12)).any():
+            if (np.abs(push) > self.stick_bound * (1.0 + slack)).any():
                 return False
         return True
 
@@ -367,7 +370,7 @@ class Chain(Declared):
             size = max(np.abs(v).max(), abs(belt), self._fastest * np.abs(x).max())
             v[np.abs(v - belt) <= _AT_BELT * size] = belt
         whole.flags.writeable = False
-        x, v = np.split(whole, 2)
+        x, v = whole[: self.n_mass], whole[self.n_mass :]
         if whole.shape != (2 * self.n_mass,) or not np.isfinite(whole).all():
             return dataclasses.replace(self, x0=x, v0=v)
         # the other fields are checked already, and quantities derived from them remain valid

@@ -19,6 +19,7 @@ from stiction.chains.model import Chain
 from stiction.core.method import method_for
 from stiction.core.run import Request
 from stiction.errors import ModelError, SolveError
+from stiction.numerics.checks import number
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Saved
@@ -87,6 +88,8 @@ class ChainStepper:
         # a replay checks a whole run, and the later forces are unknown here
         chosen = dataclasses.replace(found, replay=False)
         refuse_chain(chain, chosen, t_start)
+        why, try_ = "steps for a user's load are a fraction of it.", "give the expected duration."
+        span = number("ChainStepper.span", span, rule="positive", unit="s", why=why, try_=try_)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
         self._integrator = EventDrivenIntegrator(chosen, chain, self._request)
         self._offset = self._integrator.problem.segment_offset.copy()
@@ -142,12 +145,11 @@ class ChainStepper:
 
         Verified by: tests/unit/chains/test_stepping.py::test_a_force_from_outside_is_a_load
         """
-        if not np.isfinite(force):
-            why, try_ = "it is added to the load.", "give a finite number [N]."
-            raise ModelError("push.force", force, "a finite number", why, try_)
+        why, try_ = "it is added to the load.", "give a finite number [N]."
+        force = number("push.force", force, unit="N", why=why, try_=try_)
         if force == self._force:
             return
-        self._force, integrator = float(force), self._integrator
+        self._force, integrator = force, self._integrator
         integrator.problem = integrator.problem._replace(segment_offset=self._offset + self._force)
         integrator.now.rest_seen = 0
         integrator.ek.first_modes(integrator.problem, integrator.state)

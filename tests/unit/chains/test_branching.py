@@ -354,6 +354,9 @@ def test_strengthening_friction_needs_no_damper():
     assert run.determinism.status == "deterministic"
     # steady slip at the rate of the load over k
     assert run.final["v"][0] == pytest.approx(0.1, rel=1e-6)
+    two = dataclasses.replace(chain, mass=[1.0, 1.0], normal_force=[1.0, 0.0])
+    with pytest.raises(ModelError, match="do not resist every motion"):
+        solve(two, Quasistatic(), (0.0, 6.0))
 
 
 def test_partly_damped_weakening_is_refused():

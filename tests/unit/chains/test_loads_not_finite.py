@@ -48,6 +48,11 @@ def test_a_load_that_is_lost_from_the_start_is_refused(method):
         run_of(method, np.nan, 1.0, span=(2.0, 4.0))
 
 
+def test_a_load_that_is_lost_just_after_the_start_is_refused():
+    with pytest.raises(st.ModelError, match=r"not finite just after the start, t = 1 s"):
+        run_of("Quasistatic", np.inf, 1.0, span=(1.0, 4.0))
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_the_motion_before_is_that_of_a_finite_load(method):
     lost = run_of(method, np.nan, 2.0)

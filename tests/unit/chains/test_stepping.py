@@ -106,8 +106,14 @@ def test_wrong_steps_are_refused():
     for earlier in (0.5, math.nan, math.inf):
         with pytest.raises(ModelError, match="run backwards"):
             stepper.go_to(earlier)
-    with pytest.raises(ModelError, match=r"push\.force"):
-        stepper.push(math.nan)
+    for force in (math.nan, "x"):
+        with pytest.raises(ModelError, match=r"push\.force"):
+            stepper.push(force)
+    for span in (-1.0, 0.0):
+        with pytest.raises(ModelError, match=r"ChainStepper\.span"):
+            ChainStepper(chain(), METHOD, span=span)
+    with pytest.raises(ModelError, match=r"Chain\.v0: got 2 values; needs 3"):
+        chain().at_state(np.ones(5))
     with pytest.raises(ModelError, match=r"states of a law"):
         ChainStepper(chain(law=AgeingCoulomb(0.3, 0.02, 1.0, 1e-5)), METHOD)
     with pytest.raises(ModelError, match=r"a set-valued law"):

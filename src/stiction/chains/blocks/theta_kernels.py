@@ -212,8 +212,10 @@ def stays_stuck(p: Problem, work: Work) -> bool:
     # a linear load has its extremes at the ends of segments
     for k in range(len(segments)):
         if segments[k].time > since:
-            low = min(low, segments[k].offset)
-            high = max(high, segments[k].offset)
+            # the load may jump at the end of a segment
+            end = _straight(segments[max(k - 1, 0)], segments[k].time)
+            low = min(low, segments[k].offset, end)
+            high = max(high, segments[k].offset, end)
     now = _straight(segments[now_at], t)
     for sine in work.sines:
         swing += abs(sine.amplitude)

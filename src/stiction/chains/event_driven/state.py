@@ -83,8 +83,8 @@ class Problem(NamedTuple):
     load_address, mu_address, share_address : addresses of a user's load, of a law's mu(v) and of
         its weakening function; 0 for none
     rate : tau per time [1/s]; order, tolerance : of the Taylor series
-    fit_tolerance, longest_fit, longest : tolerance of fits, longest step with a fit and longest
-        step, in tau
+    fit_tolerance, longest_fit : tolerance of fits, longest step with a fit
+    longest : longest step [s]
     response : (n,) 1 / (sqrt(k/m) + c/m) of the links at each mass [s]
     slip_after, slip_before : at grazings between these times a mass slips [s]
     start : time at which the run starts [s]

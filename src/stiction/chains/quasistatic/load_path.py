@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from stiction.chains.loads import Load, LoadSegments
 from stiction.chains.polynomials import FIT_NODES, derivative, first_fall, fitted
+from stiction.errors import ModelError
 
 __all__ = [
     "LoadPath",
@@ -30,6 +31,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# fraction of the load by which it may leave the range of neighbouring samples
+_MISSED = 1e-4
 # difference of the loads before and after a breakpoint, over their size, that is no jump
 _ROUNDING = 1e-12
 
@@ -62,21 +65,44 @@ class LoadPath:
             return np.asarray(t)
 
         def above(t: Floats) -> tuple[Floats, Floats]:
-            return direction * (self.segments.at(t) - level), direction * slope(self.segments, t)
+            rate = slope(self.segments, t, self.step(j))
+            return direction * (self.segments.at(t) - level), direction * rate
 
         return _roots(above, low, high, t)
 
+    def step(self, j: int) -> float:
+        """Return the step [s] of differences of a user's load in interval j.
+
+        It suits a load that is smooth on the interval: truncation and rounding are about equal.
+        """
+        return 1e-5 * float(self.time[j + 1] - self.time[j])
+
     @staticmethod
-    def of(load: Load, t_start: float, t_end: float, samples: int, most: int) -> LoadPath:
-        """Return the path of `load`; it ends early if there are more than `most` extrema."""
+    def of(
+        load: Load, t_start: float, t_end: float, samples: int, most: int, size: float = 0.0
+    ) -> LoadPath:
+        """Return the path of `load`; it ends early if there are more than `most` extrema.
+
+        Parameters
+        ----------
+        samples : of a user's load between two breakpoints
+        size : largest load that moves nothing [N], or 0
+
+        Raises
+        ------
+        ModelError : for a user's load with extrema that the samples miss.
+        """
         segments = load.segments()
-        fastest = float(np.max(np.abs(segments.angular_frequency), initial=0.0))
+        moving = segments.amplitude != 0.0
+        fastest = float(np.max(np.abs(segments.angular_frequency[moving]), initial=0.0))
         if fastest * (t_end - t_start) > math.pi * most:
             t_end = t_start + math.pi * most / fastest
         points = breakpoints(segments, t_start, t_end)
         time, first, last = [t_start], [], []
         for a, b in itertools.pairwise(points):
             inner = _turns(segments, float(a), float(b), samples)
+            if segments.function is not None:
+                _check_samples(segments, inner, (float(a), float(b)), samples, size)
             ends = np.concatenate([[a], inner, [b]])
             values = segments.at(ends)
             values[-1] = left_value(segments, float(b))
@@ -131,15 +157,24 @@ def left_value(segments: LoadSegments, t: float) -> float:
 def jumps_at(segments: LoadSegments, t: float, scale: float) -> bool:
     """Return whether the load jumps at `t` by more than 1e-9 of `scale` [N].
 
-    The bound was chosen: a smaller jump changes forces by less than events resolve.
+    The bound was chosen: a smaller jump changes forces by less than events resolve. A change that
+    the step before repeats is no jump: late in time, a user's load changes by more from one number
+    to the next.
     """
-    return abs(float(segments.at(t)) - left_value(segments, t)) > 1e-9 * scale
+    left, change = left_value(segments, t), 0.0
+    if segments.function is not None:
+        change = left - left_value(segments, float(np.nextafter(t, -np.inf)))
+    return abs(float(segments.at(t)) - left) > 1e-9 * scale + 4.0 * abs(change)
 
 
-def slope(segments: LoadSegments, t: npt.ArrayLike, *, left: bool = False) -> Floats:
+def slope(
+    segments: LoadSegments, t: npt.ArrayLike, step: npt.ArrayLike, *, left: bool = False
+) -> Floats:
     """Return the rate of the load [N/s] at times t; from the left if asked.
 
-    A user's load is differenced: its rate is accurate to about 1e-8 relative.
+    Parameters
+    ----------
+    step : a user's load is differenced over one and two of these steps [s], to that side alone
     """
     t = np.asarray(t, dtype=np.float64)
     at = np.searchsorted(segments.time, t, side="left" if left else "right")
@@ -157,14 +192,13 @@ def slope(segments: LoadSegments, t: npt.ArrayLike, *, left: bool = False) -> Fl
             angular_frequency=np.empty(0),
             phase=np.empty(0),
         )
-        # both points on one side of any breakpoint
-        h = 1e-5 * np.maximum(1.0, np.abs(t)) * (-1.0 if left else 1.0)
-        f0, f1, f2 = (
-            own.at(np.nextafter(t, -np.inf) if left else t),
-            own.at(t + h),
-            own.at(t + 2 * h),
-        )
-        rate = rate + (-3.0 * f0 + 4.0 * f1 - f2) / (2.0 * h)
+        # at least some roundings of the time, and exactly the differences of the points taken
+        h = np.maximum(step, 64.0 * np.spacing(np.abs(t))) * (-1.0 if left else 1.0)
+        base = np.nextafter(t, -np.inf) if left else t
+        points = base, base + h, base + 2.0 * h
+        h1, h2 = points[1] - base, points[2] - base
+        f0, f1, f2 = map(own.at, points)
+        rate = rate + ((f1 - f0) * h2 / h1 - (f2 - f0) * h1 / h2) / (h2 - h1)
     return np.asarray(rate)
 
 
@@ -279,3 +313,33 @@ def _sampled_turns(segments: LoadSegments, a: float, b: float, samples: int) -> 
         cosine, _ = first_fall(direction[k - 1] * derivative(through)[None, :])
         turns.append(low + width * cosine if cosine <= 1.0 else float(t[k]))
     return np.array(turns)
+
+
+def _check_samples(
+    segments: LoadSegments, turns: Floats, ends: tuple[float, float], samples: int, size: float
+) -> None:
+    """Raise ModelError if a user's load leaves, between two samples, the range of its values there.
+
+    Parameters
+    ----------
+    turns : its extrema strictly between the `ends` [s]
+    size : as in `LoadPath.of`
+    """
+    t = np.union1d(np.linspace(*ends, samples + 1), turns)
+    f = segments.at(t)
+    f[-1] = left_value(segments, ends[1])
+    # at irregular places, lest a periodic load hides there as well
+    place = 0.2 + 0.6 * np.mod(0.618034 * np.arange(1, t.size), 1.0)
+    between = segments.at(t[:-1] + place * np.diff(t))
+    low, high = np.minimum(f[:-1], f[1:]), np.maximum(f[:-1], f[1:])
+    excess = np.maximum(low - between, between - high)
+    worst = int(np.argmax(excess))
+    # chosen: far above the errors of extrema, which are of second order in their time
+    if excess[worst] > _MISSED * max(size, float(np.max(np.abs(f)))):
+        raise ModelError(
+            "UserLoad.function",
+            f"a load that turns between two of {samples} samples, near t = {t[worst]:.9g} s",
+            "at most one extremum between neighbouring samples, smooth between the breakpoints",
+            "the motion depends on all extrema of the load.",
+            "raise Quasistatic(load_samples=...), or name kinks and jumps in UserLoad.breakpoints.",
+        )

@@ -92,15 +92,16 @@ class NonlinearSlip(SlipMotion):
                 "every step needs the eigenvalues of a dense matrix.",
                 "use ThetaStepper(step=...) for long chains.",
             )
-        eigen = np.linalg.eigvalsh(self.damping)
-        if not self.weak.strengthens and eigen[0] <= _SINGULAR * eigen[-1]:
+        # friction that rises with the slip rate resists like a damper
+        rises = self.weak.bends if self.weak.strengthens else np.zeros(n)
+        eigen = np.linalg.eigvalsh(self.damping + np.diag(rises))
+        if eigen[0] <= _SINGULAR * eigen[-1]:
             raise ModelError(
                 "Quasistatic",
-                "friction that does not rise strictly with the slip rate, and dampers that do not "
-                "resist every motion of the masses",
+                "friction that does not rise strictly with the slip rate on every mass, and "
+                "dampers that do not resist every motion of the other masses",
                 "dampers that resist every motion, or none at all",
-                "at the first slip, motions without a damper would jump, and those with dampers "
-                "would not.",
+                "motions that nothing resists would jump at the first slip, and others would not.",
                 "give every spring, one of them to a wall, a damping > 0; or use "
                 "ThetaStepper(step=...).",
             )

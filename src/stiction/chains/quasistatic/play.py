@@ -6,9 +6,9 @@ follows the load (formulas sheet, section 3). The composition of plays of one lo
 half width is the sum, so every link is independent of the others. An interval of monotone load
 costs O(n), whatever the number of events.
 
-Without dampers this is exact from any start in the stick set and for every history. With a damper
-on every link it is exact without reversals: under a load that never decreases, from an unstressed
-chain.
+Without dampers this is exact from any start in the stick set and for every history without jumps.
+With a damper on every link it is exact without reversals: under a load that never decreases, from
+an unstressed chain. A chain whose load jumps is left to `stepper`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ from stiction.chains.quasistatic.checkpoint import (
     pack_recorder,
     unpack_recorder,
 )
-from stiction.chains.quasistatic.load_path import LoadPath, breakpoints, slope
+from stiction.chains.quasistatic.load_path import LoadPath, breakpoints, jumps_at, slope
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder
 from stiction.core.checkpoint import check_count, saved_array
-from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -56,13 +55,17 @@ def is_play(chain: Chain, request: Request) -> bool:
         or chain.belt_speed != 0.0
     ):
         return False
+    segments = chain.load.segments()
+    points = breakpoints(segments, request.t_start, request.t_end)
+    f = segments.at(points)
+    size = float(np.max(np.abs(f)) + np.max(chain.stick_bound))
+    if any(jumps_at(segments, float(t), size) for t in points[1:]):
+        return False
     damping = chain.link_damping[:-1] if chain.supports == "left" else chain.link_damping[1:]
     if not damping.any():
         return True
-    segments = chain.load.segments()
     if not damping.all() or chain.x_start.any() or segments.function or segments.amplitude.any():
         return False
-    f = segments.at(breakpoints(segments, request.t_start, request.t_end))
     f = f if f[-1] >= 0.0 else -f
     return bool(f[0] >= 0.0 and (np.diff(f) >= 0.0).all())
 
@@ -132,7 +135,6 @@ class _Play:
         self.carried = self.k * self.d
         self.mode = np.zeros(chain.n_mass, np.int8)
         self.recorder = Recorder(Frame(chain), request)
-        self.losses: list[Loss] = []
         self.status, self.reason = Status.SOLVED, ""
         self.last_stick = request.t_start
 
@@ -145,16 +147,14 @@ class _Play:
             recorder.last(reached, x, still, friction, self.mode[order])
         stats: dict[str, int | float] = {"load_intervals": self.path.first.size}
         stop = self._stop_time(reached)
-        return recorder.history(self.status, self.reason, stop, stats, self.losses, ())
+        return recorder.history(self.status, self.reason, stop, stats, [], ())
 
     def _loop(self) -> Generator[Pause, None, float]:
         """Integrate the intervals one after the other; return the time reached."""
         path, request, log = self.path, self.request, self.recorder.log
         first, reached = self._resumed(), float(path.time[-1])
         for j in range(first, path.first.size):
-            begin, reached = float(path.time[j]), float(path.time[j + 1])
-            if not self._is_continuous(j):
-                return begin
+            reached = float(path.time[j + 1])
             self._integrate_interval(self._interval(j))
             if len(log.time) > self.most:
                 break
@@ -162,7 +162,8 @@ class _Play:
             yield Pause(done, f"{len(log.time)} events", functools.partial(self._pack, j + 1))
         if reached < request.t_end or len(log.time) > self.most:
             self.status = Status.WORK_LIMIT
-            self.reason = f"max_events = {self.most} were used up"
+            what = "events" if len(log.time) > self.most else "turns of the load"
+            self.reason = f"max_events = {self.most} {what} were used up"
         return reached
 
     # ---- checkpoint
@@ -190,22 +191,6 @@ class _Play:
 
     # ---- one interval
 
-    def _is_continuous(self, j: int) -> bool:
-        """Return whether a jump of the load before interval j changes no link force."""
-        if j == 0 or self.path.first[j] == self.path.last[j - 1]:
-            return True
-        f = self.load_factor * self.path.first[j]
-        over = np.abs(f - self.carried) - self.width
-        if (over <= _ROUNDING * (abs(f) + self.width)).all():
-            return True
-        t, number = float(self.path.time[j]), int(self.number[np.argmax(over)]) + 1
-        self.status = Status.NO_CONTINUATION
-        self.reason = f"the load jumps at t = {t:.9g} s, and without dampers the chain jumps too"
-        where = {"load": float(self.path.first[j]), "contact": number}
-        units = {"load": "N"}
-        self.losses.append(Loss(t, "no_continuation", where, "the run ends here", units))
-        return False
-
     def _interval(self, j: int) -> _LoadInterval:
         """Return interval j: the links that follow the load in it, and the onset of each."""
         path = self.path
@@ -232,8 +217,6 @@ class _Play:
         samples = slice(recorder.filled, int(np.searchsorted(recorder.time, end, side="right")))
         t = np.append(recorder.time[samples], end)
         f = self.load_factor * path.segments.at(t)
-        # at the end of an interval take the value of a user's load before a jump
-        f[t == end] = s.f1
         follows = self.mode == s.direction
         moving = s.going & (follows | (s.direction * (f[:, None] - s.onset) > 0.0))
         if self.damped:
@@ -259,10 +242,12 @@ class _Play:
         self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return elongations and their rates without dampers, work and viscous heat so far."""
-        segments = self.path.segments
-        rate = self.load_factor * slope(segments, t, left=True) if s.direction else np.zeros(t.size)
-        if s.j == 0 and s.direction and t[0] == self.path.time[0]:
-            rate[0] = self.load_factor * float(slope(segments, t[0]))
+        segments, begin, rate = self.path.segments, self.path.time[s.j], np.zeros(t.size)
+        if s.direction:
+            step = np.minimum(self.path.step(s.j), 0.5 * (t - begin))
+            rate = self.load_factor * slope(segments, t, step, left=True)
+        if s.j == 0 and s.direction and t[0] == begin:
+            rate[0] = self.load_factor * float(slope(segments, begin, self.path.step(0)))
         pulled = s.direction * np.maximum(s.direction * (f[:, None] - s.onset), 0.0) * s.going
         work = 0.5 * pulled * np.where(pulled != 0.0, f[:, None] + s.onset, 0.0) / self.k
         return carried / self.k, rate[:, None] / self.k, work.sum(axis=1), np.zeros(t.size)
@@ -310,7 +295,7 @@ class _Play:
         # still at its old position at its onset
         x, v = np.cumsum(self.d), np.zeros(self.d.size)
         if stops.any():
-            rate = slope(self.path.segments, begin, left=True)
+            rate = slope(self.path.segments, begin, self.path.step(s.j - 1), left=True)
             v = np.cumsum((self.mode != 0) * self.load_factor * rate / self.k)
         friction, slid = -self.mode * self.bound, -s.direction * self.bound
         stuck = self._friction(self.carried[None], np.array([begin]))[0]
@@ -342,7 +327,9 @@ class _Play:
         """Return the time from which all masses stick, if no later load moves any of them."""
         if self.mode.any() or not self.status.ok:
             return None
-        ends = np.sort([self.load_factor * f for f in self.chain.load.bounds_after(t_end)])
+        bounds = self.chain.load.bounds_after(t_end)
+        # a load without weight may be unbounded
+        ends = np.sort([self.load_factor * f if self.load_factor else 0.0 for f in bounds])
         slack = _ROUNDING * (self.width + np.abs(self.carried))
         for_good = (ends[1] <= self.carried + self.width + slack) & (
             ends[0] >= self.carried - self.width - slack

@@ -36,19 +36,20 @@ Floats = npt.NDArray[np.float64]
 
 # limit of the audit line `inertia_negligible`
 _SLOW_ENOUGH = 0.5
-# fraction of max(t, 1 s), a little more than the step of the difference quotient in `slope`
-_AHEAD = 4e-5
+# chosen: fraction of the time up to which a load is finite that is not solved, because a load that
+# grows without bound has no series there
+_LEFT_OUT = 4e-5
 
 
 def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     """Return the run of a chain: Problem 2, each mode solved exactly.
 
     Constant friction: in a chain with one wall and the load on the free end, without dampers, each
-    spring force is the play operator of the load. This is exact for every history, and costs O(n)
-    per extremum of the load. With dampers, under a load that never decreases, the springs relax
-    independently, in closed form and O(n). Other chains are solved by eigenvectors for each active
-    set. All three are exact to rounding for loads of lines and sines; a user's load is fitted to
-    `rtol`.
+    spring force is the play operator of a load that does not jump. This is exact for every history,
+    and costs O(n) per extremum of the load. With dampers, under a load that never decreases, the
+    springs relax independently, in closed form and O(n). Other chains are solved by eigenvectors
+    for each active set. All three are exact to rounding for loads of lines and sines; a user's load
+    is fitted to `rtol`.
 
     Weakening friction: the problem may have several solutions. The run follows one branch, and
     reports as losses of determinism where others appear. Without dampers no continuous solution
@@ -81,11 +82,16 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
 def _until_last_finite_load(
     chain: Chain, method: Quasistatic, request: Request, until: float
 ) -> Run:
-    """Return the run up to the last time at which the load is finite.
-
-    It ends slightly earlier, because rates of the load are differences over a short time ahead.
-    """
-    end = max(until - _AHEAD * max(1.0, abs(until)), 0.5 * (request.t_start + until))
+    """Return the run up to slightly before the last time at which the load is finite."""
+    end = until - _LEFT_OUT * (until - request.t_start)
+    if end <= request.t_start:
+        raise ModelError(
+            type(chain.load).__name__,
+            f"a load that is not finite just after the start, t = {request.t_start:.9g} s",
+            "a finite force [N]",
+            "an infinite or undefined load leaves no finite motion.",
+            "let the run start where the load is finite.",
+        )
     save = np.append(request.save[request.save < end], end)
     run = solve_chain(chain, method, dataclasses.replace(request, t_end=end, save=save))
     if not run.status.ok:
@@ -104,7 +110,8 @@ def _history(
 
     if weak.constant and play.is_play(chain, request):
         span = (request.t_start, request.t_end)
-        path = LoadPath.of(chain.load, *span, method.load_samples, method.max_events)
+        bound = float(np.max(chain.stick_bound))
+        path = LoadPath.of(chain.load, *span, method.load_samples, method.max_events, bound)
         return play.play_history(chain, request, path, method.max_events)
     frame = Frame(chain)
     slip: SlipMotion
@@ -176,20 +183,25 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
 def _inertia_check(chain: Chain, request: Request) -> Check:
     """Return the audit line of inertia: the force of an overshoot over the friction bound.
 
-    This force is the rate of the load over omega_1, the slowest natural frequency. For a chain
-    without friction it is divided by the largest load.
+    This force is the rate of the load, and of the forces by which plate and belt strain the springs
+    of stuck masses, over omega_1, the slowest natural frequency. For a chain without friction it is
+    divided by the largest load.
     """
     segments = chain.load.segments()
     # chosen: 256 times; a load that repeats this often or changes within one interval is missed
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]
-    rate = np.max(np.abs(np.multiply.outer(slope(segments, t), chain.load_weights)), axis=1)
-    rate = rate + float(np.max(chain.plate_springs)) * abs(chain.plate_speed)
-    fastest = int(np.argmax(rate))
-    drawn = chain.plate_springs * chain.plate_speed
+    drawn, carried = chain.plate_springs * chain.plate_speed, float(np.max(chain.stick_bound))
     pushed = np.multiply.outer(segments.at(t), chain.load_weights) + np.multiply.outer(t, drawn)
-    carried, what = float(np.max(chain.stick_bound)), "friction bound"
+    what = "friction bound"
     if carried == 0.0:
         carried, what = float(np.max(np.abs(pushed))), "load, as there is no friction"
+    elif chain.belt_speed != 0.0:
+        # masses that stick move with the belt, and strain their springs
+        along = np.full(chain.n_mass, chain.belt_speed)
+        drawn = drawn - Elastic(chain, "Quasistatic").force(along)
+    loaded = np.multiply.outer(slope(segments, t, 1e-4 * (t[1] - t[0])), chain.load_weights)
+    rate = np.max(np.abs(loaded + drawn), axis=1)
+    fastest = int(np.argmax(rate))
     overshoot = float(rate[fastest]) / _slowest_frequency(chain)
     value = 0.0 if overshoot == 0.0 else overshoot / carried if carried > 0.0 else math.inf
     return Check(
@@ -198,8 +210,8 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
         value,
         _SLOW_ENOUGH,
         float(t[fastest]),
-        "rate of the load over the slowest natural frequency, the force of an overshoot, "
-        f"over the largest {what}; where it is not small, compare with EventDriven",
+        "rate of the forces on the masses over the slowest natural frequency, the force of an "
+        f"overshoot, over the largest {what}; where it is not small, compare with EventDriven",
     )
 
 

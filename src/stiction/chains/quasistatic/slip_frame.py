@@ -150,21 +150,6 @@ class Frame:
         links = np.sum(self.k * elongation**2, axis=1) + np.sum(self.plate * plate**2, axis=1)
         return np.asarray(0.5 * links)
 
-    def stopped(self, t: float, y: Floats) -> bool:
-        """Return whether no later load can move a chain that sticks in `y` now."""
-        if self.belt != 0.0 or self.q1.any():
-            return False
-        r, f = self.drive(t, y), float(self.segments.at(t))
-        for extreme in self.chain.load.bounds_after(t):
-            change = np.zeros(self.n)
-            loaded = self.load_vector != 0.0
-            change[loaded] = self.load_vector[loaded] * (extreme - f)
-            # chosen: above the rounding of forces, so that a chain at its bound counts as stuck
-            slack = 1e-11 * (self.bound + np.abs(r))
-            if (np.abs(r + change) > self.bound + slack).any():
-                return False
-        return True
-
 
 class Span(Protocol):
     """A smooth segment of a solution, in a parameter u that increases with time."""

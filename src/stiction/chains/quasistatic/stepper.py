@@ -146,7 +146,9 @@ class Stepper:
             self.recorder.last(t, self.y, self.v, -self.force, self.mode)
         stop = None
         resting = not self.mode[~frame.free].any() and status.ok
-        if resting and self._still() and frame.stopped(t, self.y):
+        x = self.y + frame.belt * t
+        # chosen: above the rounding of forces, so that a chain at its bound counts as stuck
+        if resting and self._still() and frame.chain.sticks_for_good(t, x, slack=2e-11):
             stop = self.last_stick if self.last_stick is not None else self.request.t_start
         stats: dict[str, int | float] = {"steps": self.steps}
         if frame.segments.function is not None:

@@ -73,7 +73,20 @@ def _short_enough(where: str, chain: Chain) -> None:
 
 
 def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
-    """Return the run of a chain without stick in place of `EventDriven`."""
+    """Return the run of a chain without stick in place of `EventDriven`.
+
+    Raises
+    ------
+    ModelError : if a replay is asked for.
+    """
+    if method.replay:
+        raise ModelError(
+            "EventDriven.replay",
+            "True for a law without stick",
+            "None or False",
+            "this motion is solved by Radau, which has no replay.",
+            "leave replay out; to verify the run, compare it with a smaller rtol.",
+        )
     return solve_creep(chain, method.without_stick(), request)
 
 

@@ -8,6 +8,7 @@ from block_cases import REQUEST, check_block, check_sizes_and_orders, needs_comp
 
 import stiction as st
 from stiction.chains.blocks.theta import blocks_of
+from stiction.chains.loads import LoadSegments
 
 METHOD = st.ThetaStepper(step=0.01)
 MORE = (
@@ -53,6 +54,21 @@ def test_the_same_as_single_runs(seed):
     count = 40 if seed < 5 else 8
     passed, invalid = compared(chain, ("law", "mu"), rng.uniform(0.0, 0.4, count), method)
     assert (passed, invalid) == (count, 0)
+
+
+class UpAndGone(st.chains.Load):
+    """A load that rises from 0 to 9 N between 1 and 2 s, and is 0 from then on."""
+
+    def segments(self):
+        none = np.empty(0)
+        time, rate = np.array([0.0, 1.0, 2.0]), np.array([0.0, 9.0, 0.0])
+        return LoadSegments(time, np.zeros(3), rate, none, none, none)
+
+
+@needs_compiler
+def test_a_load_that_jumps_back_moves_a_stuck_chain():
+    chain = st.Chain(mass=[1.0], stiffness=10.0, law=st.Coulomb(0.2), load=UpAndGone(), v0=0.3)
+    assert compared(chain, ("law", "mu"), np.array([0.1, 0.2])) == (2, 0)
 
 
 @needs_compiler

@@ -23,7 +23,8 @@ from stiction import (
     UserLoad,
     solve,
 )
-from stiction.chains import PiecewiseLinear, Sine, SumOf
+from stiction.chains import Load, PiecewiseLinear, Sine, SumOf
+from stiction.chains.loads import LoadSegments
 from stiction.chains.methods import Quasistatic
 from stiction.chains.polynomials import first_fall
 from stiction.chains.quasistatic import play
@@ -119,9 +120,9 @@ def test_all_extrema_of_the_load_are_isolated():
     load = SumOf([Sine(6.0, 1.0, 0.3), Sine(3.0, 2.7), Sine(0.5, 11.0), Ramp(0.2)])
     path = LoadPath.of(load, 0.5, 30.0, 100, 10**6)
     t = np.linspace(0.5, 30.0, 200_001)
-    rate = slope(path.segments, t)
+    rate = slope(path.segments, t, 0.0)
     cells = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
-    found = [brentq(lambda s: float(slope(path.segments, s)), t[j], t[j + 1]) for j in cells]
+    found = [brentq(lambda s: float(slope(path.segments, s, 0.0)), t[j], t[j + 1]) for j in cells]
     np.testing.assert_allclose(path.time[1:-1], found, rtol=1e-12)
     for j in range(path.first.size):
         level = np.linspace(path.first[j], path.last[j], 7)[1:-1]
@@ -470,12 +471,61 @@ def test_a_jump_of_the_load_ends_an_undamped_run(wall):
     assert not back.data.mode.values[after].any()
 
 
+class Lines(Load):
+    """A load of straight lines between `time`, which may jump there."""
+
+    def __init__(self, time, offset, rate):
+        self.lines = [np.array(values, dtype=float) for values in (time, offset, rate)]
+
+    def segments(self):
+        return LoadSegments(*self.lines, np.empty(0), np.empty(0), np.empty(0))
+
+
+@pytest.mark.parametrize(
+    ("load", "damping"),
+    [
+        # back within the play; up, down, and down at a constant load, each with dampers
+        (UserLoad(lambda t: 5.0 * t if t < 1.0 else 5.0 * t - 0.8, [1.0]), 0.0),
+        (Lines([0, 1, 2], [0, 4, 4], [1, 0, 2]), 2.0),
+        (Lines([0, 1], [0, 3], [5, 0]), 2.0),
+        (Lines([0, 1, 2], [0, 0.5, 1], [1, 1, 0]), 2.0),
+    ],
+)
+def test_jumps_of_the_load(load, damping):
+    chain = Chain(mass=[1.0, 1.0], stiffness=10.0, gravity=1.0, law=Coulomb(0.5), load=load)
+    chain = dataclasses.replace(chain, damping=damping)
+    run, modes = solve(chain, Quasistatic(), (0.0, 3.0), save=13), by_modes(chain, 3.0, 13)
+    for name in ("x", "v", "mode", "friction"):
+        np.testing.assert_array_equal(run.data[name].values, getattr(modes, name))
+
+
 def test_partly_damped_chain_cannot_jump_either():
     chain = Chain(
         mass=[1.0, 1.0], stiffness=20.0, damping=[0.0, 1.0], law=Coulomb(0.1), load=Constant(5.0)
     )
     run = solve(chain, Quasistatic(), (0.0, 1.0), throw=False)
     assert run.status is Status.NO_CONTINUATION
+
+
+@pytest.mark.parametrize(("t_start", "speed"), [(0.0, 1e5), (2e6 * np.pi, 1.0)])
+def test_velocities_under_a_users_load(t_start, speed):
+    """As under the same sine, on any scale of time and late in time."""
+    span, runs = (t_start, t_start + 6.0 / speed), []
+    for load in (UserLoad(lambda t: 5.0 * np.sin(speed * t)), Sine(5.0, speed)):
+        chain = Chain(mass=[1.0], stiffness=10.0, normal_force=1.0, law=Coulomb(1.0), load=load)
+        runs.append(solve(chain, Quasistatic(), span, save=7, throw=False))
+    own, sine = (run.data.v.values for run in runs)
+    assert np.count_nonzero(sine) == 4
+    np.testing.assert_allclose(own, sine, rtol=0.0, atol=1e-6 * speed)
+    own, sine = ({check.check: check.value for check in run.audit} for run in runs)
+    assert own["inertia_negligible"] == pytest.approx(sine["inertia_negligible"])
+
+
+def test_a_load_that_turns_between_samples_is_refused():
+    load = UserLoad(lambda t: 2.0 * np.sin(200.0 * np.pi * t))
+    chain = Chain(mass=[1.0], stiffness=10.0, normal_force=1.0, law=Coulomb(1.0), load=load)
+    with pytest.raises(ModelError, match=r"between two of 100 samples.*\n.*\n.*load_samples"):
+        solve(chain, Quasistatic(load_samples=100), (0.0, 1.0))
 
 
 def test_work_is_bounded():
@@ -487,6 +537,10 @@ def test_work_is_bounded():
     run = solve(modes, Quasistatic(max_steps=50), (0.0, 1.0), throw=False)
     assert run.status is Status.WORK_LIMIT
     assert "max_steps" in run.reason
+    slow = dataclasses.replace(chain, load=SumOf([Sine(0.1, 1.0), Sine(0.0, 1e9)]))
+    run = solve(slow, Quasistatic(max_events=10), (0.0, 100.0), throw=False)
+    assert run.reason == "max_events = 10 turns of the load were used up"
+    assert run.t_end == pytest.approx(10.0 * np.pi)
 
 
 def test_inertia_is_questioned_when_the_load_is_fast():
@@ -498,6 +552,26 @@ def test_inertia_is_questioned_when_the_load_is_fast():
         assert check.value == pytest.approx(rate / np.sqrt(20.0) / (0.2 * 9.81), rel=1e-9)
         notes[rate] = check.ok
     assert notes == {1e-3: True, 10.0: False}
+
+
+@pytest.mark.parametrize("supports", ["left", "none"])
+def test_a_belt_strains_the_springs_of_stuck_masses(supports):
+    chain = Chain(mass=[1.0, 1.0], stiffness=10.0, normal_force=1.0, law=Coulomb(1.0))
+    chain = dataclasses.replace(chain, supports=supports, belt_speed=100.0, plate_speed=100.0)
+    chain = dataclasses.replace(chain, plate_stiffness=1.0)
+    run = solve(chain, Quasistatic(), (0.0, 1e-3), throw=False)
+    (line,) = [check for check in run.audit if check.check == "inertia_negligible"]
+    if supports == "none":
+        # belt and plate move together
+        assert (line.value, run.quantities["stop_time"].value) == (0.0, 0.0)
+    else:
+        slowest = np.sqrt(np.linalg.eigvalsh(chain.stiffness_matrix())[0])
+        assert line.value == pytest.approx(1000.0 / slowest)
+
+
+def test_a_load_without_weight_moves_nothing():
+    chain = Chain(mass=[1.0], stiffness=10.0, law=Coulomb(0.1), load=Ramp(1.0), load_vector=[0.0])
+    assert solve(chain, Quasistatic(), (0.0, 1.0)).quantities["stop_time"].value == 0.0
 
 
 def test_initial_velocities_are_not_used():
