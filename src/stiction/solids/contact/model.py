@@ -35,6 +35,7 @@ from stiction.solids.contact.curves import (
     points_on_rigid,
 )
 from stiction.solids.contact.partners import Boundary, Partner, RigidShape
+from stiction.solids.contact.segments import is_closed
 from stiction.solids.dimensions import crossed
 from stiction.solids.unilateral import Coulomb, Signorini
 
@@ -272,6 +273,9 @@ class ContactPass:
                 (np.array([0.0, 1.0]),) * m,
             )
             self._check_components(shape)
+        # length of a closed partner in the plane; 0 of others
+        closed = isinstance(partner, Surface) and m == 1 and is_closed(partner)
+        self.period = float(self.partner.knots[0][-1]) if closed else 0.0
         self.shape = (self.count, self.dim * self._rows, self.dim * self._columns)
         rows = self._nodes
         if self.partner.rigid:
@@ -310,6 +314,10 @@ class ContactPass:
         )
         elements = np.repeat(np.arange(surface.nodes.shape[0]), q.size)
         return boundary_coordinate(elements, xis, knots_of(surface))[0]
+
+    def _shortest(self, path: Floats) -> Floats:
+        """Return differences of coordinates, along a closed partner the shorter of both [m]."""
+        return path - self.period * np.round(path / self.period) if self.period else path
 
     @property
     def _rows(self) -> int:
@@ -698,4 +706,7 @@ class ContactPass:
         origin = out[:, k.ORIGIN : k.ORIGIN + self.dim - 1]
         known: Bools = np.all(np.isfinite(origin), axis=1)
         origins = np.where(known[:, None], origin, 0.0)
+        if self.period:
+            # an origin that passes the first node of a closed partner is on it again
+            origins %= self.period
         return History(origins, known, out[:, k.STATE] == k.STICKS)

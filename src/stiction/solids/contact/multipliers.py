@@ -167,9 +167,7 @@ class MultiplierPass(ContactPass):
         assert nodes.size == carriers.size
         # which of the carriers belongs to each own node of a recorded point
         self._carrier = at.reshape(self._nodes.shape)
-        closed = not self.partner.rigid and self.dim < 3 and self.neighbours[0, 0] >= 0
         self._touching = _TOUCHING * float(np.ptp(points, axis=0).max())
-        self._period = float(self.partner.knots[0][-1]) if closed else 0.0
         self._slips = not isinstance(contact.friction, Frictionless)
         self._mu = float(vars(contact.friction).get("mu", 0.0))
         rule, one = self._own_points, np.ones(self.count)
@@ -209,10 +207,6 @@ class MultiplierPass(ContactPass):
         """Return closest points with the integration points of a load step that begins here."""
         return self.project(x, None)
 
-    def _shortest(self, path: Floats) -> Floats:
-        """Return differences of coordinates, along a closed partner the shorter of both [m]."""
-        return path - self._period * np.round(path / self._period) if self._period else path
-
     @functools.cached_property
     def _own_points(self) -> Rule:
         """The integration points of the own elements, without segments."""
@@ -242,7 +236,7 @@ class MultiplierPass(ContactPass):
             there = self.closest_from(np.ascontiguousarray(place), guess, x)
             return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
-        knots, period = self.partner.knots[0], self._period
+        knots, period = self.partner.knots[0], self.period
         if period:
             # on a closed partner a cell may contain the origin of its coordinate
             knots = np.concatenate([knots[:-1] - period, knots[:-1], knots + period])
