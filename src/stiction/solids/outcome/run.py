@@ -563,13 +563,13 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
 
 def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare element sizes with the lengths of the law, and the penalty with the bulk modulus."""
-    contact = problem.assembled.pairs[i]
-    if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
-        return of_membranes(problem, record, i)
-    law = contact.adhesion
-    if isinstance(law, Signorini):
-        # neither law nor penalty has a length or a stiffness to resolve
-        return []
+    contact, bodies = problem.assembled.pairs[i], problem.assembled.bodies
+    law, checks = contact.adhesion, of_membranes(problem, record, i)
+    sides = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
+    only_membranes = all(isinstance(bodies[b], Membrane) for number, b in sides if number == i)
+    if only_membranes or isinstance(law, Signorini):
+        # neither hard contact nor its multipliers have a length or a stiffness to resolve
+        return checks
     modulus, finest = np.inf, np.inf
     sizes = []
     for p, number, b in zip(
@@ -578,18 +578,17 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         # the size of a face in space is its longer side
         lengths = p.own.areas.sum(axis=1) if problem.dim == _PLANE else p.own.lengths.max(axis=1)
         of_points = np.repeat(lengths, p.own.areas.shape[1])
-        sizes.append(of_points if number == i else np.zeros(p.count))
-        if number == i:
-            body = problem.assembled.bodies[b]
-            assert isinstance(body, (Body, SweptBody))
+        body, size = bodies[b], np.zeros(p.count)
+        if number == i and isinstance(body, Body | SweptBody):
+            size = of_points
             modulus = min(modulus, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
+        sizes.append(size)
     size = np.concatenate(sizes)
     # the law must be resolved where surfaces were in tension at any time
     in_tension = record.extremes.in_tension
     if not in_tension.size:
         in_tension = np.zeros(size.size, dtype=bool)
-    checks = []
     coarsest = float(np.max(size[in_tension], initial=0.0))
     adhesive = getattr(law, "adhesive", True)
     if adhesive and coarsest <= 0.0:
