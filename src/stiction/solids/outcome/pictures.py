@@ -48,7 +48,9 @@ def snapshot_variables(
     dims = ("snapshot", "drawn")
     s, length = units["stress"], units["length"]
     variables = {
-        "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
+        "snapshot_time": Variable(
+            np.array([t for t, _ in snapshots]), ("snapshot",), units["time"], "time"
+        ),
         "drawn_position": Variable(
             np.array(positions), (*dims, "axis"), length, "positions of drawn points"
         ),
