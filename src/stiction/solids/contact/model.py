@@ -21,7 +21,7 @@ from stiction.core.fields import Choice, Declared, Finite, Flag, Positive
 from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
-from stiction.laws.interface_tractions import DECIDE
+from stiction.laws.interface_tractions import DECIDE, INCREMENT
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import (
@@ -565,7 +565,7 @@ class ContactPass:
         The place of the origin moves by the slip, and its coordinates are those of this place.
         """
         slid = np.flatnonzero(out[k.STATE] == k.SLIDES)
-        places = (kinematics.origin_places[0] + state.slide[k.INCREMENT])[:, slid]
+        places = (kinematics.origin_places[0] + state.slide[INCREMENT])[:, slid]
         _, origin = closest_on_rigid(places, self.partner.shape, x[self.partner.node])
         out[k.ORIGIN : k.ORIGIN + self.dim - 1, slid] = origin
 
