@@ -23,6 +23,7 @@ from stiction.solids import (
     Fixed,
     LinearElastic,
     Loaded,
+    Mesh,
     Nearest,
     NearlyIncompressible,
     NeoHookean,
@@ -32,7 +33,9 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
+from stiction.solids.equilibria.problem import Problem
 from stiction.solids.many.broad_phase import reach_of_law
+from stiction.solids.outcome.element_audit import locking
 
 # what is reached past the public names, to damage it
 LOAD_STEPS = "stiction.solids.equilibria.load_steps"
@@ -179,6 +182,12 @@ def test_linear_elements_lock_where_volume_is_conserved():
     found = check_fails(locked, "volume_does_not_lock", limit=10.0, beside=bends)
     assert found.value == pytest.approx(ratio, rel=1e-9)
     check_holds(bent(soft, Q1()), "volume_does_not_lock", beside=bends)
+    # triangles have no reduced integration
+    corners, cells = [[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]]
+    of_triangles = st.Solid([Body(Mesh(corners, cells), Q1(), stiff)])
+    (check,) = locking(Problem(of_triangles.assembled()))
+    assert "reduced" in found.note
+    assert "take second order" in check.note
     free = bent(stiff, Q1(reduced=True))
     right = [bent(stiff, element) for element in (st.solids.Q2(), st.solids.QM6())]
     for run in (free, *right, bent(stiff, Q1(), plane_stress=True)):

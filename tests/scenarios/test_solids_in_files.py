@@ -148,7 +148,7 @@ BAD = {
     "stages back": ("until = 2.0", "until = 0.5", ["Solid.stages"]),
     "soft spring": ("stiffness = 0.5", "stiffness = -0.5", ["Spring.stiffness"]),
     "policy": ('{type = "StayOnPath"}', '{type = "Follow"}', ["FollowBranch"]),
-    "mesh": ("cells = [12, 3]", "cells = [0, 3]", ["block.cells"]),
+    "mesh": ("cells = [12, 3]", "cells = [0, 3]", ["rectangle.cells"]),
     "unknown key of a mesh": ("width = 2.0", "widht = 2.0", ["width"]),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.fields import Components, Count, Declared, Finite, Part, Parts
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, shape_of
 from stiction.solids.contact.partners import BODY, Boundary
 
@@ -157,6 +158,9 @@ class Fixed(Condition):
         given: object = self.components
         listed = given if isinstance(given, Iterable) else (given,)
         clean = [COMPONENT.clean("Fixed.components", one, self, int) for one in listed]
+        if not clean:
+            needs, why = "at least one component", "a condition without any fixes nothing."
+            raise ModelError("Fixed.components", repr(given), needs, why, "give (0, 1), or (1,).")
         object.__setattr__(self, "components", tuple(clean))
 
 

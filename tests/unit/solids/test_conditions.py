@@ -88,6 +88,7 @@ def test_bottom_means_all_control_points_of_the_layer():
         (lambda: Rigid(-1), "contact"),
         (lambda: Fixed("bottom"), "where"),
         (lambda: Fixed(Boundary(), (3,)), "components"),
+        (lambda: Fixed(Boundary(), ()), "at least one component"),
         (lambda: Driven(Boundary(), 3), "component"),
         (lambda: Driven(Boundary(), 1, 0.5), "program"),
         (lambda: Loaded(Boundary()), "where"),

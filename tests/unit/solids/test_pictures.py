@@ -5,19 +5,25 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.plot.player.movie import Lines
 from stiction.solids import (
     Q1,
     Q1N2,
     Q2,
     Body,
     Boundary,
+    Contact,
     Driven,
     Fixed,
     Mesh,
     NearlyIncompressible,
     Program,
+    RigidCircle,
+    RigidPlane,
     rectangle,
 )
+from stiction.solids.figures.data import SolidData
+from stiction.solids.figures.player import movie_of
 
 
 def numbered(mesh, roll):
@@ -80,3 +86,26 @@ def test_linear_triangles_are_refused_where_integration_is_reduced():
             Body(mesh, element, soft)
     for element in (Q1(), Q2(reduced=True)):
         assert Body(mesh, element, soft).element is element
+
+
+def test_every_rigid_partner_is_drawn():
+    law = st.LennardJones.from_strength(0.05, 0.01)
+    gap = law.gap_eq
+    below = RigidPlane((0.0, -gap)), RigidCircle((0.5, 2.0 + gap), 1.0)
+    contacts = [
+        Contact(Boundary(0, name), shape, law)
+        for name, shape in zip(("bottom", "top"), below, strict=True)
+    ]
+    body = Body(rectangle(1.0, 1.0, (1, 1)), Q1())
+    run = st.solve(
+        st.Solid([body], contacts, [Fixed(Boundary(0, "left"))]), st.solids.Quasistatic(steps=1)
+    )
+    x, y = (run.data[f"rigid_{axis}"].values[-1] for axis in "xy")
+    # a line, a gap, a circle
+    assert np.flatnonzero(np.isnan(x)).tolist() == [2]
+    np.testing.assert_allclose(y[:2], -gap)
+    np.testing.assert_allclose(np.hypot(x[3:] - 0.5, y[3:] - 2.0 - gap), 1.0)
+    data = SolidData(run)
+    lines = next(p for p in movie_of(data, data.time).views[0].layers if isinstance(p, Lines))
+    assert lines.starts == (0, 2)
+    assert np.isfinite(lines.points).all()

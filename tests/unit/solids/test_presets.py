@@ -88,6 +88,8 @@ def test_numbers_given_beside_the_model():
         (lambda: st.StripPeeling(size="huge"), "size"),
         (lambda: st.StripPeeling(u_end=0.0), "u_end"),
         (lambda: st.StripPeeling(adhering=300.0), "adhering"),
+        (lambda: st.StripPeeling(adhering=1e-9), "adhering"),
+        (lambda: st.StripPeeling(adhering=200.0 * (1.0 - 1e-9)), "adhering"),
         (lambda: st.StripPeeling(cells=(1, 2)), "cells"),
         (lambda: st.StripPeeling(cells=7), "cells"),
         (lambda: st.StripPeeling(penalty=-1.0), "penalty"),

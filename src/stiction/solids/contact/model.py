@@ -21,7 +21,7 @@ from stiction.core.fields import Choice, Declared, Finite, Flag, Positive
 from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
-from stiction.laws.interface_tractions import DECIDE
+from stiction.laws.interface_tractions import DECIDE, INCREMENT
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import (
@@ -34,7 +34,8 @@ from stiction.solids.contact.curves import (
     locate,
     points_on_rigid,
 )
-from stiction.solids.contact.partners import Boundary, Partner, RigidShape
+from stiction.solids.contact.partners import Boundary, Partner, RigidCircle, RigidShape
+from stiction.solids.contact.segments import is_closed
 from stiction.solids.dimensions import crossed
 from stiction.solids.unilateral import Coulomb, Signorini
 
@@ -272,6 +273,13 @@ class ContactPass:
                 (np.array([0.0, 1.0]),) * m,
             )
             self._check_components(shape)
+        # length of a closed partner in the plane; 0 of others
+        self.period = 0.0
+        if isinstance(partner, Surface):
+            closed = m == 1 and is_closed(partner)
+            self.period = float(self.partner.knots[0][-1]) if closed else 0.0
+        elif isinstance(partner[0], RigidCircle):
+            self.period = 2.0 * np.pi * float(partner[0].radius)
         self.shape = (self.count, self.dim * self._rows, self.dim * self._columns)
         rows = self._nodes
         if self.partner.rigid:
@@ -310,6 +318,10 @@ class ContactPass:
         )
         elements = np.repeat(np.arange(surface.nodes.shape[0]), q.size)
         return boundary_coordinate(elements, xis, knots_of(surface))[0]
+
+    def _shortest(self, path: Floats) -> Floats:
+        """Return differences of coordinates, along a closed partner the shorter of both [m]."""
+        return path - self.period * np.round(path / self.period) if self.period else path
 
     @property
     def _rows(self) -> int:
@@ -539,9 +551,23 @@ class ContactPass:
             settings[k.ATTRACTION] = attraction
             requested = self._requested_states(history, fixed_states, with_friction)
             state = self._tractions(out, tangent, requested, closest, kinematics, origin, settings)
+            if self.partner.rigid and self.dim > 2:
+                self._slip_in_space(out, kinematics, state, x)
             self.left_out = self.count - int(state.has_closest.sum())
             self._assemble(out, closest, history, kinematics, tangent, state, x, residual, values)
         return np.ascontiguousarray(out.T)
+
+    def _slip_in_space(
+        self, out: Floats, kinematics: k.ContactKinematics, state: k.ContactState, x: Floats
+    ) -> None:
+        """Move the origins of sliding points in space: coordinates on a sphere have a singularity.
+
+        The place of the origin moves by the slip, and its coordinates are those of this place.
+        """
+        slid = np.flatnonzero(out[k.STATE] == k.SLIDES)
+        places = (kinematics.origin_places[0] + state.slide[INCREMENT])[:, slid]
+        _, origin = closest_on_rigid(places, self.partner.shape, x[self.partner.node])
+        out[k.ORIGIN : k.ORIGIN + self.dim - 1, slid] = origin
 
     def add_normal_forces(
         self, x: Floats, guess: ClosestPoints, attraction: float, residual: Floats
@@ -698,4 +724,7 @@ class ContactPass:
         origin = out[:, k.ORIGIN : k.ORIGIN + self.dim - 1]
         known: Bools = np.all(np.isfinite(origin), axis=1)
         origins = np.where(known[:, None], origin, 0.0)
+        if self.period and not self.partner.rigid:
+            # an origin that passes the first node of a closed partner is on it again
+            origins %= self.period
         return History(origins, known, out[:, k.STATE] == k.STICKS)

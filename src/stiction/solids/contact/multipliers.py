@@ -36,7 +36,7 @@ from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import boundary_coordinate
 from stiction.solids.contact.model import ClosestPoints, Contact, ContactPass, History
-from stiction.solids.contact.partners import RigidShape
+from stiction.solids.contact.partners import RigidShape, RigidSphere
 from stiction.solids.contact.unilateral_conditions import Multipliers, Weighted, conditions
 from stiction.solids.contact.variations import Variations, coordinates_twice, sides_of, variations
 
@@ -53,6 +53,8 @@ _GAUSS, _HALVINGS = 3, 50
 # fraction of the size of all bodies up to which a gap counts as zero: some 500 roundings of a
 # coordinate. Chosen
 _TOUCHING = 1e-13
+# least x of contact on a sphere over its radius, 135 degrees from the pole with x > 0. Chosen
+_BEFORE_POLE = -0.7
 # column of the record of a point that holds the interpolated nodal pressure here
 _PRESSURE = k.FRICTION_FORCE
 
@@ -160,6 +162,8 @@ class MultiplierPass(ContactPass):
         modulus: float,
     ) -> None:
         super().__init__(contact, own, partner, points)
+        if isinstance(contact.partner, RigidSphere):
+            self._check_pole(contact.partner)
         # one pass loads both bodies
         self.is_half_pass, self.energy_fraction = False, 1.0
         self.carriers, self.stiffness = carriers, modulus / self.finest
@@ -167,9 +171,7 @@ class MultiplierPass(ContactPass):
         assert nodes.size == carriers.size
         # which of the carriers belongs to each own node of a recorded point
         self._carrier = at.reshape(self._nodes.shape)
-        closed = not self.partner.rigid and self.dim < 3 and self.neighbours[0, 0] >= 0
         self._touching = _TOUCHING * float(np.ptp(points, axis=0).max())
-        self._period = float(self.partner.knots[0][-1]) if closed else 0.0
         self._slips = not isinstance(contact.friction, Frictionless)
         self._mu = float(vars(contact.friction).get("mu", 0.0))
         rule, one = self._own_points, np.ones(self.count)
@@ -181,6 +183,18 @@ class MultiplierPass(ContactPass):
             why = "the weighted gap of a node needs a function with a positive mean."
             try_ = "take linear elements, or splines, on this side."
             raise ModelError("Contact.boundary", got, "functions with positive means", why, try_)
+
+    def _check_pole(self, ball: RigidSphere) -> None:
+        """Refuse contact where coordinates on the sphere are singular."""
+        away = self.places(self.reference) - np.asarray(ball.centre)
+        distance = np.linalg.norm(away, axis=1)
+        nearest = int(np.argmin(distance))
+        if away[nearest, 0] < _BEFORE_POLE * distance[nearest]:
+            got = f"a boundary nearest to the sphere at x = {away[nearest, 0]:.3g} from its centre"
+            needs = f"x above {_BEFORE_POLE * ball.radius:.3g}"
+            why = "hard contact needs coordinates on the sphere, singular where x is least."
+            try_ = "turn the bodies so that contact is on another side of the sphere."
+            raise ModelError("Contact.partner", got, needs, why, try_)
 
     # ------------------------------------------------------------ points of a load step
 
@@ -208,10 +222,6 @@ class MultiplierPass(ContactPass):
     def next_step_points(self, closest: ClosestPoints, x: Floats) -> ClosestPoints:
         """Return closest points with the integration points of a load step that begins here."""
         return self.project(x, None)
-
-    def _shortest(self, path: Floats) -> Floats:
-        """Return differences of coordinates, along a closed partner the shorter of both [m]."""
-        return path - self._period * np.round(path / self._period) if self._period else path
 
     @functools.cached_property
     def _own_points(self) -> Rule:
@@ -242,7 +252,7 @@ class MultiplierPass(ContactPass):
             there = self.closest_from(np.ascontiguousarray(place), guess, x)
             return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
-        knots, period = self.partner.knots[0], self._period
+        knots, period = self.partner.knots[0], self.period
         if period:
             # on a closed partner a cell may contain the origin of its coordinate
             knots = np.concatenate([knots[:-1] - period, knots[:-1], knots + period])

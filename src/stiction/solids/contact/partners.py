@@ -152,7 +152,7 @@ class RigidSphere(RigidShape):
     Notes
     -----
     Coordinates on the sphere are lengths of great circles from the pole on the first axis. They are
-    singular at the opposite pole, where no contact is allowed.
+    singular at the opposite pole, near which hard contact (`Signorini`) is refused.
 
     Verified by: tests/unit/solids/contact/test_space.py::test_rigid_sphere
 

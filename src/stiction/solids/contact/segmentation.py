@@ -33,7 +33,6 @@ from stiction.solids.contact.segments import (
     feature_sequence,
     gauss_rule,
     integration_cells,
-    is_closed,
     segments_of_cells,
     single_points,
     smooth_joints,
@@ -145,8 +144,6 @@ class SegmentedPass(ContactPass):
 
     def __init__(self, contact: Contact, own: Surface, partner: Surface, points: Floats) -> None:
         super().__init__(contact, integration_cells(own, points), partner, points)
-        # length of a closed partner, 0 of an open one
-        self.period = float(self.partner.knots[0][-1]) if is_closed(partner) else 0.0
         self.is_half_pass, self.energy_fraction, self.mortar = False, 1.0, True
         self._partner_surface, self._smooth_joints = partner, smooth_joints(partner)
         numbers = np.arange(partner.nodes.shape[0])

@@ -320,10 +320,6 @@ class MortarPass(SegmentedPass):
         )
         return variations
 
-    def _shortest(self, slip: Floats) -> Floats:
-        """Return differences of zeta; on a closed partner modulo its period, the shortest."""
-        return slip - self.period * np.round(slip / self.period) if self.period else slip
-
     def _record_integrals(
         self, out: Floats, variations: SegmentVariations, integrals: CellIntegrals
     ) -> None:

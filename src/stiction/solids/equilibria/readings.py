@@ -245,7 +245,7 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
     return total
 
 
-def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> dict[str, Quantity]:
+def shrinkage(curves: dict[str, Floats], units: dict[str, str]) -> dict[str, Quantity]:
     """Return fits of the loss of contact length under shear, from the start to full sliding.
 
     With the contact length L and the tangential force F, xi is the least-squares fit of
@@ -253,14 +253,13 @@ def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> d
 
     Parameters
     ----------
-    curves : (t,) by name
-    begin : first step of the results
+    curves : (t,) by name, from the first step of the results on
     units : unit of each kind of quantity
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 14.
     """
-    length, force = curves["contact_length"][begin:], np.abs(curves["force_x"][begin:])
-    sticking = curves["sticking_length"][begin:]
+    length, force = curves["contact_length"], np.abs(curves["force_x"])
+    sticking = curves["sticking_length"]
     onset = np.flatnonzero((sticking[1:] <= 0.0) & (sticking[:-1] > 0.0))
     last = int(onset[0]) + 2 if onset.size else length.size
     length, force = length[:last], force[:last]

@@ -118,7 +118,10 @@ def movie_of(data: SolidData, time: Floats) -> m.Movie:
     layers: list[m.Layer] = [m.Cells(places, _cells(data), shade)]
     if data.has("rigid_x", "rigid_y"):
         rigid = np.stack([frames.body("rigid_x"), frames.body("rigid_y")], axis=2)
-        layers.append(m.Lines(rigid, (0,), np.full((1, 1), m.INK), width=2.5))
+        apart = np.isnan(rigid[0, :, 0])
+        firsts = (0, *(int(at) - i for i, at in enumerate(np.flatnonzero(apart))))
+        colour = np.full((1, len(firsts)), m.INK)
+        layers.append(m.Lines(rigid[:, ~apart], firsts, colour, width=2.5))
     if data.has("surface_x", "surface_y"):
         dots = _contact_dots(data, frames) if space else None
         layers += dots if dots is not None else _surfaces(data, frames, float((high - low)[1]))

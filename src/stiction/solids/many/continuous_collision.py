@@ -131,10 +131,10 @@ class CollisionDetection:
 
 def _gaps(p: ContactPass, x: Floats) -> Floats:
     """Return the gaps of the points of a pass (p,), infinite without a normal to the partner."""
+    if p.partner.rigid:
+        return p.gaps(x, p.project(x, None))
     # the projection of a pass over one surface: segments are not needed, and cost most of the time
     closest = ContactPass.project(p, x, None)
-    if p.partner.rigid:
-        return p.gaps(x, closest)
     partner_places = p.partner_at(closest.element, closest.xi.T, x)[1]
     outward = crossed(partner_places[1 : p.dim])
     gaps = dot(p.places(x).T - partner_places[0], outward) / lengths(outward)

@@ -19,7 +19,7 @@ from stiction.solids.membranes.kinematics import principal
 from stiction.solids.membranes.model import Membrane
 
 if TYPE_CHECKING:
-    from stiction.solids.equilibria.history import Recorder
+    from stiction.solids.equilibria.history import Recorder, Sample
     from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = [
@@ -73,6 +73,8 @@ def extents(dim: int) -> Extents:
 def units_of(dim: int, plain: bool) -> dict[str, str]:
     """Return the unit of each kind of quantity; in the plane forces and energies are per width.
 
+    The unit of time is that of a program; a motion has its own.
+
     Parameters
     ----------
     dim : number of components, 2 or 3
@@ -82,6 +84,7 @@ def units_of(dim: int, plain: bool) -> dict[str, str]:
     units = {
         "length": "m",
         "area": "m^2",
+        "time": "1",
         "force": f"N{per}",
         "stress": "Pa",
         "tension": "N/m",
@@ -130,19 +133,25 @@ def tension_check(record: Recorder) -> list[Check]:
 
 
 def quantities(
-    problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
+    problem: Problem,
+    path: list[Sample],
+    record: Recorder,
+    curves: dict[str, Floats],
+    units: dict[str, str],
 ) -> dict[str, Quantity]:
-    """Return the quantities of contact in space: areas, smallest gap, friction heat."""
-    names, u, length = extents(problem.dim), curves["displacement"], units["length"]
-    if problem.assembled.readings.displacement is None:
-        length = "1"
+    """Return the quantities of contact in space: areas, smallest gap, friction heat.
+
+    `path` and `curves` begin with the results.
+    """
+    names, u, readings = extents(problem.dim), curves["displacement"], problem.assembled.readings
+    length = units["time" if readings.displacement is None else "length"]
     contact, stuck = curves[names.nominal], curves[names.sticking]
     slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
     at = float(u[slid[0] + 1]) if slid.size else None
-    law = problem.passes[0].contact.adhesion
+    law = problem.assembled.pairs[readings.contact].adhesion
     # hard contact has no gap to compare with
     least = record.extremes.gap[0] / law.gap_eq if law.gap_eq > 0.0 else None
-    heat = np.array([sum(row.energy.heat) for row in record.path])
+    heat = np.array([sum(row.energy.heat) for row in path])
     peeled = curves[names.peeled]
     inside = (peeled > 0.3 * contact[0]) & (peeled < 0.7 * contact[0])
     rate = None

@@ -131,7 +131,11 @@ def clean_boundaries(value: object) -> dict[str, Ints]:
     for name, facets in value.items():
         where = f"Mesh.boundaries[{name!r}]"
         why, needs = "a boundary is made of edges of cells.", "whole numbers (k, 2), k >= 1"
-        array = np.array(facets)
+        try:
+            array = np.array(facets)
+        except ValueError as error:
+            try_ = "give cell and edge of each."
+            raise ModelError(where, "ragged rows", needs, why, try_) from error
         if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
             got = "no edges" if array.size == 0 else f"an array of shape {array.shape}"
             raise ModelError(where, got, needs, why, "give cell and edge of each.")
@@ -174,8 +178,8 @@ def check_body(points: Floats, cells: Ints, edges: EdgeTable) -> None:
     else:
         _check_corners(points, cells)
     _check_pairs(points, edges)
-    corners = np.unique(edges.ends)
-    _check_places(points, corners)
+    _check_places(points)
+    _check_middles(points, edges)
     _check_hanging(points, edges)
 
 
@@ -218,18 +222,32 @@ def _check_pairs(points: Floats, edges: EdgeTable) -> None:
         raise ModelError("Mesh.cells", got, "one cell on each side", why, try_)
 
 
-def _check_places(points: Floats, corners: Ints) -> None:
+def _check_places(points: Floats) -> None:
     """Refuse coincident nodes: displacements would be discontinuous there."""
     from scipy.spatial import cKDTree
 
     size = float(np.ptp(points, axis=0).max())
-    pairs = cKDTree(points[corners]).query_pairs(_SAME_PLACE * size, output_type="ndarray")
+    pairs = cKDTree(points).query_pairs(_SAME_PLACE * size, output_type="ndarray")
     if pairs.size:
         got = f"{pairs.shape[0]} pairs of nodes at one place, the first are "
-        got += f"{sorted(corners[pairs[0]].tolist())} {_near(points, corners[pairs[0]])}"
+        got += f"{sorted(pairs[0].tolist())} {_near(points, pairs[0])}"
         why = "cells without common nodes are not connected."
         needs, try_ = "one node at each position", "join them, for example with `merged`."
         raise ModelError("Mesh.points", got, needs, why, try_)
+
+
+def _check_middles(points: Floats, edges: EdgeTable) -> None:
+    """Refuse edges whose two cells have different nodes in the middle."""
+    first = np.empty(edges.uses.size, dtype=np.int64)
+    first[edges.number] = edges.middle
+    apart = np.flatnonzero(first[edges.number] != edges.middle)
+    if apart.size:
+        at = apart[0]
+        got = f"{apart.size} edges with two middle nodes, the first "
+        got += f"{_near(points, edges.ends[at])}, of cell {edges.cell[at]}"
+        why = "displacements are not continuous across such an edge."
+        needs, try_ = "one node in the middle of an edge", "give both cells the same node."
+        raise ModelError("Mesh.cells", got, needs, why, try_)
 
 
 def _check_hanging(points: Floats, edges: EdgeTable) -> None:

@@ -128,7 +128,8 @@ def rising(name: str, values: Floats | None, n: int) -> Floats:
         flat = np.flatnonzero(~(np.diff(v) > 0.0))
         if flat.size == 0 and v[0] == 0.0 and v[-1] == 1.0:
             return v
-        got = f"{v.size} values from {v[0]:.6g} to {v[-1]:.6g}"
+        # all digits: an end that misses 1 by rounding is refused too
+        got = f"{v.size} values from {float(v[0])!r} to {float(v[-1])!r}"
         if flat.size:
             got += f" that do not rise at position {flat[0] + 2}"
     raise ModelError(name, got, needs, why, try_)

@@ -76,7 +76,8 @@ class Mesh(Record):
     Raises
     ------
     ModelError : for cells that are inverted, folded, flat or overlapping; for nodes that hang on an
-        edge, belong to no cell or coincide; for boundaries with edges inside the body.
+        edge, belong to no cell or coincide; for edges with two middle nodes; for boundaries with
+        edges inside the body.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
     """
@@ -216,7 +217,9 @@ class Mesh(Record):
         why = "the first part has this many edges."
         whole("Mesh.split.count", count, least=1, why=why, try_="give 1.")
         others = {key: value for key, value in self.boundaries.items() if key != name}
-        if first == second or first in others or second in others:
+        # where no edges remain, no boundary gets the second name
+        remain = count < facets.shape[0]
+        if first == second or first in others or (remain and second in others):
             got = f"{first!r} and {second!r}"
             why = "names of boundaries are unique."
             needs = "two names that no other boundary has"
@@ -226,7 +229,7 @@ class Mesh(Record):
             needs = f"at most {facets.shape[0]}, its number of edges"
             raise ModelError("Mesh.split.count", count, needs, why, "give fewer.")
         others[first] = facets[:count]
-        if count < facets.shape[0]:
+        if remain:
             others[second] = facets[count:]
         return Mesh(self.points, self.cells, others)
 
@@ -307,11 +310,29 @@ def block(
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
     """
-    nx, ny = _counts("block.cells", cells)
-    lines_xi, lines_eta = refined(rising("block.xi", xi, nx)), refined(rising("block.eta", eta, ny))
-    s, t = np.meshgrid(lines_xi, lines_eta)
-    x, y = mapping(s, t)
-    points = np.stack([np.broadcast_to(x, s.shape), np.broadcast_to(y, s.shape)], axis=-1)
+    return _mapped(mapping, cells, ("block", xi, eta), ("xi", "eta"))
+
+
+def _mapped(
+    mapping: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    cells: tuple[int, int],
+    gradings: tuple[str, Floats | None, Floats | None],
+    names: tuple[str, str] = ("grading_x", "grading_y"),
+) -> Mesh:
+    """Return a `block`; messages name the function and the arguments of its caller."""
+    where, xi, eta = gradings
+    nx, ny = _counts(f"{where}.cells", cells)
+    lines_xi = refined(rising(f"{where}.{names[0]}", xi, nx))
+    s, t = np.meshgrid(lines_xi, refined(rising(f"{where}.{names[1]}", eta, ny)))
+    mapped = mapping(s, t)
+    try:
+        x, y = mapped
+        x, y = np.broadcast_to(x, s.shape), np.broadcast_to(y, s.shape)
+    except ValueError as error:
+        why, try_ = "it maps the unit square to the body.", "return x, y."
+        needs = f"two arrays {s.shape}, x and y [m]"
+        raise ModelError(f"{where}.mapping", str(error), needs, why, try_) from error
+    points = np.stack([x, y], axis=-1)
     wide = 2 * nx + 1
     i, j = np.meshgrid(np.arange(nx), np.arange(ny))
     corner = (2 * j * wide + 2 * i).ravel()
@@ -347,7 +368,8 @@ def rectangle(
     _extents("rectangle", width=width, height=height)
     why = "it is the lower left corner."
     x0, y0 = numbers("rectangle.origin", origin, size=2, unit="m", why=why, try_="give (0, 0).")
-    return block(lambda s, t: (x0 + width * s, y0 + height * t), cells, grading_x, grading_y)
+    gradings = "rectangle", grading_x, grading_y
+    return _mapped(lambda s, t: (x0 + width * s, y0 + height * t), cells, gradings)
 
 
 def cap(
@@ -390,7 +412,7 @@ def cap(
         drop = x * x / (radius + np.sqrt(radius * radius - x * x))
         return x, t * (height - drop)
 
-    return block(mapping, cells, grading_x, grading_y)
+    return _mapped(mapping, cells, ("cap", grading_x, grading_y))
 
 
 def half_disc(
@@ -500,7 +522,8 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
 
     Raises
     ------
-    ModelError : if some meshes have mid-nodes and others have not, or if cells overlap.
+    ModelError : if there is no mesh, if some have mid-nodes and others have not, or if cells
+        overlap.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_merging_unites_nodes
 
@@ -515,6 +538,10 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
+    if not meshes or not all(isinstance(mesh, Mesh) for mesh in meshes):
+        got, needs = repr(meshes), "at least one Mesh"
+        why, try_ = "they are the parts of the union.", "give merged([left, right])."
+        raise ModelError("merged", got, needs, why, try_)
     if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
         why = "cells that meet share all nodes of an edge."
         got, needs = "meshes with and without middle nodes", "meshes of one kind"

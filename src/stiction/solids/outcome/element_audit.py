@@ -40,14 +40,14 @@ def locking(problem: Problem) -> list[Check]:
         locks = triangles or (quads and fully_integrated)
         if locks and not body.plane_stress:
             shear, bulk = body.material.moduli()
-            ratios.append(bulk / shear)
+            ratios.append((bulk / shear, triangles))
     if not ratios:
         return []
+    worst, triangles = max(ratios)
     note = (
         "bulk over shear modulus of bodies with fully integrated linear elements; beyond the "
-        "limit they are too stiff: take reduced=True"
+        f"limit they are too stiff: take {'second order' if triangles else 'reduced=True'}"
     )
-    worst = max(ratios)
     return [Check("volume_does_not_lock", worst <= _MOST_RATIO, worst, _MOST_RATIO, None, note)]
 
 

@@ -48,7 +48,9 @@ def snapshot_variables(
     dims = ("snapshot", "drawn")
     s, length = units["stress"], units["length"]
     variables = {
-        "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
+        "snapshot_time": Variable(
+            np.array([t for t, _ in snapshots]), ("snapshot",), units["time"], "time"
+        ),
         "drawn_position": Variable(
             np.array(positions), (*dims, "axis"), length, "positions of drawn points"
         ),
@@ -68,7 +70,7 @@ def snapshot_variables(
     }
     rigid = _rigid_outline(problem, snapshots)
     if rigid is not None:
-        meaning = "outline of the rigid partner"
+        meaning = "outline of the rigid partner; several are separated by NaN"
         axes = ("snapshot", "outline")
         variables["rigid_x"] = Variable(rigid[..., 0], axes, length, meaning)
         variables["rigid_y"] = Variable(rigid[..., 1], axes, length, meaning)
@@ -102,16 +104,19 @@ def _stress(problem: Problem, u: Floats) -> Floats:
 
 
 def _rigid_outline(problem: Problem, snapshots: list[tuple[float, Floats]]) -> Floats | None:
-    """Return the outline of the first rigid partner at every snapshot, (s, k, 2)."""
+    """Return the outlines of rigid partners at every snapshot, (s, k, 2), with NaN in between."""
     if not problem.rigid_node:
         return None
-    number, node = next(iter(problem.rigid_node.items()))
     half_length = 0.6 * float(np.ptp(problem.points, axis=0).max())
-    shape = problem.assembled.pairs[number].partner
-    outline = shape.outline(half_length)  # type: ignore[attr-defined]
     middle = problem.points[: int(problem.first[-1])].mean(axis=0)
-    if outline.shape[0] == 2:
-        # the line of a rigid plane is centred at the bodies
-        tangent = (outline[1] - outline[0]) / np.linalg.norm(outline[1] - outline[0])
-        outline = outline + tangent * float((middle - outline.mean(axis=0)) @ tangent)
-    return np.array([outline + u[node] for _, u in snapshots])
+    outlines: list[Floats] = []
+    for number, node in problem.rigid_node.items():
+        shape = problem.assembled.pairs[number].partner
+        outline = shape.outline(half_length)  # type: ignore[attr-defined]
+        if outline.shape[0] == 2:
+            # the line of a rigid plane is centred at the bodies
+            tangent = (outline[1] - outline[0]) / np.linalg.norm(outline[1] - outline[0])
+            outline = outline + tangent * float((middle - outline.mean(axis=0)) @ tangent)
+        outlines.append(np.array([outline + u[node] for _, u in snapshots]))
+        outlines.append(np.full((len(snapshots), 1, 2), np.nan))
+    return np.concatenate(outlines[:-1], axis=1)

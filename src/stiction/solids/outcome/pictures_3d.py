@@ -54,7 +54,9 @@ def snapshot_variables_3d(
     positions = np.array([drawn_positions(problem, u) for _, u in snapshots])
     dims, length = ("snapshot", "drawn"), units["length"]
     variables = {
-        "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
+        "snapshot_time": Variable(
+            np.array([t for t, _ in snapshots]), ("snapshot",), units["time"], "time"
+        ),
         "drawn_position": Variable(positions, (*dims, "axis"), length, "positions of drawn points"),
         "drawn_cell": Variable(
             np.concatenate(cells), ("cell", "corner"), "1", "drawn points at the corners of a cell"

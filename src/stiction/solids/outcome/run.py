@@ -20,7 +20,7 @@ from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.shown import counted
-from stiction.solids.conditions import Loaded
+from stiction.solids.conditions import Loaded, Rigid
 from stiction.solids.contact.partners import RigidShape
 from stiction.solids.equilibria.history import Recorder, Sample, fracture_energy
 from stiction.solids.equilibria.problem import Problem
@@ -119,8 +119,7 @@ def build_run(
     more : further checks of the method, each replacing one of the same name
     unit : of time
     """
-    dimensionless = problem.assembled.dimensionless
-    units = units_of(problem.dim, dimensionless)
+    units = {**units_of(problem.dim, problem.assembled.dimensionless), "time": unit}
     time = np.array([sample.time for sample in record.samples])
     if not record.samples:
         time = record.save_times[:1].copy()
@@ -212,7 +211,7 @@ def _variables(
     """Return the variables over time, at contact points, and of snapshots."""
     variables = {}
     if problem.assembled.readings.displacement is None:
-        units = {**units, "drive": "1"}
+        units = {**units, "drive": units["time"]}
     for name, values in curves.items():
         kind, meaning = _CURVES[name] if name in _CURVES else _numbered(name)
         variables[name] = Variable(values, ("time",), units[kind], meaning)
@@ -312,7 +311,7 @@ def _events(
         else:
             kinds.append(_EVENT_OF_MODE[modes[i]])
     at = np.array(changes, dtype=np.int64)
-    drive = "1" if problem.assembled.readings.displacement is None else units["drive"]
+    drive = units["time" if problem.assembled.readings.displacement is None else "drive"]
     columns_beside = (*_EVENT_COLUMNS, names.current)
     columns = {name: curves[name][at] for name in columns_beside}
     columns["displacement_before"] = curves["displacement"][at - 1]
@@ -333,25 +332,31 @@ def _events(
 def _quantities(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Quantity]:
-    """Return the quantities: peak force, full sliding, contact lengths, fracture energy."""
-    if not record.path:
+    """Return the quantities: peak force, full sliding, contact lengths, fracture energy.
+
+    They belong to the results: to steps from `Readings.start` on.
+    """
+    readings, path = problem.assembled.readings, record.path
+    if not path or path[-1].time < readings.start - record.tolerance(readings.start):
         return {}
     begin = _begin(problem, record)
+    curves = {name: values[begin:] for name, values in curves.items()}
     force, u = curves["force_y"], curves["displacement"]
-    at_peak = begin + int(np.argmax(np.abs(force[begin:])))
-    length, made = units["length"], {}
-    if problem.assembled.readings.displacement is None:
-        length = "1"  # the displacement is the program's time
+    at_peak = int(np.argmax(np.abs(force)))
+    # without a reading the displacement is the program's time
+    length, made = units["time" if readings.displacement is None else "length"], {}
     # the peak of a prescribed force is no result: its place depends on rounding
     prescribed = any(
-        c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded)
+        c.component == 1 and c.where == Rigid(readings.contact)
+        for c in problem.assembled.all_conditions
+        if isinstance(c, Loaded)
     )
-    peak_is_result = not prescribed or problem.assembled.readings.support
+    peak_is_result = not prescribed or readings.support
     peak, at = (float(force[at_peak]), float(u[at_peak])) if peak_is_result else (None, None)
     made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
     made["peak_force_y_at"] = Quantity(at, length, "displacement where the peak force occurs")
     if extents(problem.dim).nominal in curves and problem.dim > _PLANE:
-        return {**made, **quantities_in_space(problem, record, curves, units)}
+        return {**made, **quantities_in_space(problem, path[begin:], record, curves, units)}
     unit = "1" if units["length"] == "1" else "m^3/N^2"
     made["xi"] = Quantity(None, unit, "contact length lost per force squared")
     made["eta"] = Quantity(None, "1", "exponent of the contact length lost in the tangential force")
@@ -364,7 +369,7 @@ def _quantities(
         where = float(str(limit[0].where["displacement"])) if limit else None
         made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")
         made["contact_length_initial"] = Quantity(
-            float(curves["contact_length"][begin]), length, "contact length at the start"
+            float(curves["contact_length"][0]), length, "contact length at the start"
         )
         made["contact_length_final"] = Quantity(
             float(curves["contact_length"][-1]), length, "contact length at the end"
@@ -376,10 +381,10 @@ def _quantities(
         value = float(np.median(energy[plateau])) if has_plateau else None
         note = "median fracture energy between 30 and 70 % of contact lost"
         made["fracture_energy_plateau"] = Quantity(value, units["energy"], note)
-        adhesion = problem.passes[0].contact.adhesion
+        adhesion = problem.assembled.pairs[readings.contact].adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
         if not peak_is_result:
-            made.update(shrinkage(curves, begin, units))
+            made.update(shrinkage(curves, units))
         note = "work of adhesion of the normal law"
         made["work_of_adhesion"] = Quantity(work, units["energy"], note)
     return made
@@ -563,13 +568,13 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
 
 def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     """Compare element sizes with the lengths of the law, and the penalty with the bulk modulus."""
-    contact = problem.assembled.pairs[i]
-    if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
-        return of_membranes(problem, record, i)
-    law = contact.adhesion
-    if isinstance(law, Signorini):
-        # neither law nor penalty has a length or a stiffness to resolve
-        return []
+    contact, bodies = problem.assembled.pairs[i], problem.assembled.bodies
+    law, checks = contact.adhesion, of_membranes(problem, record, i)
+    sides = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
+    only_membranes = all(isinstance(bodies[b], Membrane) for number, b in sides if number == i)
+    if only_membranes or isinstance(law, Signorini):
+        # neither hard contact nor its multipliers have a length or a stiffness to resolve
+        return checks
     modulus, finest = np.inf, np.inf
     sizes = []
     for p, number, b in zip(
@@ -578,18 +583,17 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         # the size of a face in space is its longer side
         lengths = p.own.areas.sum(axis=1) if problem.dim == _PLANE else p.own.lengths.max(axis=1)
         of_points = np.repeat(lengths, p.own.areas.shape[1])
-        sizes.append(of_points if number == i else np.zeros(p.count))
-        if number == i:
-            body = problem.assembled.bodies[b]
-            assert isinstance(body, (Body, SweptBody))
+        body, size = bodies[b], np.zeros(p.count)
+        if number == i and isinstance(body, Body | SweptBody):
+            size = of_points
             modulus = min(modulus, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
+        sizes.append(size)
     size = np.concatenate(sizes)
     # the law must be resolved where surfaces were in tension at any time
     in_tension = record.extremes.in_tension
     if not in_tension.size:
         in_tension = np.zeros(size.size, dtype=bool)
-    checks = []
     coarsest = float(np.max(size[in_tension], initial=0.0))
     adhesive = getattr(law, "adhesive", True)
     if adhesive and coarsest <= 0.0:

@@ -65,6 +65,8 @@ ADHESIVE = Flag("it says whether surfaces attract each other.")
 IN_PRELOAD = Flag("it says whether friction acts before the shear.")
 
 _HORIZONTAL = Flag("it says whether the strip is pulled along the plane.", "give True.")
+# least length of a part of a strip over the whole: nodes closer than 1e-9 count as one. Chosen
+_LEAST_PART = 1e-6
 _MOST_OVERLAP = 2.0 - math.sqrt(3.0)
 _OVERLAP = Positive(
     "1",
@@ -129,6 +131,12 @@ class StripPeeling(SolidSystem):
         if self.adhering > self.length:
             why = "the strip adheres along a part of its lower side."
             needs, try_ = f"at most the length {self.length}", f"give {0.75 * self.length:g}."
+            raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
+        rest = self.length - self.adhering
+        if self.adhering < _LEAST_PART * self.length or 0.0 < rest < _LEAST_PART * self.length:
+            why = "elements of one strip must not be so unlike in length."
+            needs = f"more than {_LEAST_PART:g} of the length, and no less beside it"
+            try_ = f"give {0.75 * self.length:g}, or {self.length:g} for the whole length."
             raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
 
     def assembled(self) -> Assembled:

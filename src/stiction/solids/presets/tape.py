@@ -105,15 +105,16 @@ class TapePeeling(SolidSystem):
     def _check_friction(self) -> None:
         """Refuse friction that acts under pressure alone: the contact of a membrane has none."""
         law = LennardJones.from_strength(self.max_tension, self.work)
-        cut, mu = getattr(self.model, "s_cut", 1.0), getattr(self.model, "mu", math.nan)
-        if self.prestretch > 1.0 and not (cut > 0.0 and mu > 0.0):
-            zero = f"(mu={mu:g})" if mu == 0.0 else f"(s_cut={cut:g})" if cut <= 0.0 else ""
-            got = f"{type(self.model).__name__}{zero}"
+        # between the gap of equilibrium and the end of friction
+        gap = 0.5 * (law.gap_eq + min(self.model.gap_cut(law), law.gap_max))
+        acts = gap > law.gap_eq and float(self.model.threshold(gap, law)) > 0.0
+        if self.prestretch > 1.0 and not acts:
+            got = repr(self.model)
             why = (
                 "a membrane has no contact pressure: its gap is at least that of equilibrium, "
                 f"{law.gap_eq:.4g}. Friction that needs pressure would let it contract and slide."
             )
-            needs = "friction that acts under tension, mu > 0 and s_cut > 0"
+            needs = "friction that acts under tension, as EA and DI with mu > 0 and s_cut > 0"
             where = f"{type(self).__name__}.model"
             raise ModelError(where, got, needs, why, "give EA(mu=0.05, s_cut=1).")
 

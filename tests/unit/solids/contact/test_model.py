@@ -15,7 +15,7 @@ from stiction.solids.contact.model import Contact, ContactPass, History
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.materials import NeoHookean
-from stiction.solids.mesh.model import block, rectangle, rotated
+from stiction.solids.mesh.model import Mesh, block, rectangle, rotated
 from stiction.solids.model import Assembled, Body
 
 LAW = LennardJones(1.0, 0.3)
@@ -325,6 +325,31 @@ def test_the_sparsity_pattern_follows_sliding_points():
         )
         assert np.abs(differences - exact).max() < 1e-7 * np.abs(exact).max()
         state = problem.accepted(state, trial, float(t))
+
+
+@pytest.mark.parametrize("passes", ["two-half-pass", "mortar"])
+def test_slip_past_the_first_node_of_a_closed_boundary(passes):
+    """Heat does not depend on where the numbering of a closed partner begins."""
+    low = rectangle(4.0, 1.0, (8, 2), (-2.0, -1.0)).outlined("rim")
+    rim, heats = low.boundaries["rim"], []
+    first = low.points[low.edge_nodes("rim")[:, 0]]
+    for seam in ((0.0, 0.0), (0.0, -1.0)):
+        start = int(np.linalg.norm(first - seam, axis=1).argmin())
+        mesh = Mesh(low.points, low.cells, {"rim": np.roll(rim, -start, axis=0)})
+        slider = rectangle(0.4, 0.2, (1, 1), (-0.6, 0.9 * LAW.gap_eq))
+        bodies = [Body(m, ELEMENTS["Q1"](), NeoHookean()) for m in (mesh, slider)]
+        pair = (Boundary(1, "bottom"), Boundary(0, "rim"), LAW, EA(0.3, 0.0))
+        contact = Contact(*pair, passes=passes, stretch=False)
+        problem = Problem(Assembled(bodies, [contact]))
+        state, u, heat = problem.start(0.0), np.zeros(problem.points.shape), 0.0
+        for t in range(1, 11):
+            u[problem.first[1] :, 0] += 0.1
+            trial, _ = problem.evaluate(state, u, float(t), None, data=False)
+            heat += sum(out[:, k.HEAT].sum() for out in trial.point_values)
+            state = problem.accepted(state, trial, float(t))
+        heats.append(heat)
+    assert heats[0] > 0.0
+    assert_allclose(heats[0], heats[1], rtol=1e-12)
 
 
 # ---------------------------------------------------------------- descriptions

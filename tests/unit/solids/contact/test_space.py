@@ -166,6 +166,38 @@ def test_tractions_turn_with_the_bodies():
         assert_allclose(other[:, column], out[:, column], atol=1e-11)
 
 
+def test_friction_on_a_sphere_does_not_depend_on_the_pole():
+    """The face turns to the pole where coordinates on the sphere are singular; slip turns too."""
+    contact_pass, x, history = one_pass(FRICTION["DI"], "ball", 8)
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    ball = SPACE["ball"]
+    turned = RigidSphere(turn @ np.asarray(ball.centre), ball.radius)
+    shape, shift, moved = ball.table(), x[-1], x[-1] @ turn.T
+    places = points_on_rigid(history.origin.T, shape, shift)
+    _, origin = closest_on_rigid(turn @ places, turned.table(), moved)
+    points = contact_pass.reference @ turn.T
+    settings = contact_pass.contact.friction, contact_pass.contact.penalty
+    contact = Contact(Boundary(0, "bottom"), turned, LAW, *settings)
+    other = ContactPass(contact, contact_pass.own, (turned, len(points) - 1), points)
+    records = [
+        evaluate(one, at, one.project(at, None), before)[1]
+        for one, at, before in (
+            (contact_pass, x, history),
+            (other, x @ turn.T, history._replace(origin=origin.T)),
+        )
+    ]
+    assert (records[0][:, k.STATE] == k.SLIDES).sum() > 5
+    for column in (k.GAP, k.HEAT, k.STATE, k.SHEAR):
+        assert_allclose(records[1][:, column], records[0][:, column], atol=1e-11)
+    # where friction acts, origins of slip end at one place
+    acts = records[0][:, k.STATE] > 0.0
+    ends = [
+        points_on_rigid(out[acts, k.ORIGIN : k.ORIGIN_2 + 1].T, table, at)
+        for out, table, at in zip(records, (shape, turned.table()), (shift, moved), strict=True)
+    ]
+    assert_allclose(ends[1], turn @ ends[0], atol=1e-11)
+
+
 def test_closest_points_have_the_same_bits():
     """Compiled and plain; points above the face, beyond its sides and its corners."""
     contact_pass, x, _ = one_pass(FRICTION["none"], "body", 9)

@@ -6,8 +6,18 @@ from numpy.testing import assert_allclose
 from solid_cases import ELEMENTS
 
 import stiction as st
-from stiction.laws import EA, Frictionless, LennardJones
-from stiction.solids import Q1, Driven, Fixed, LinearElastic, Program
+from stiction.laws import DI, EA, Frictionless, LennardJones
+from stiction.solids import (
+    Q1,
+    Driven,
+    Fixed,
+    LinearElastic,
+    Loaded,
+    MovingSolid,
+    Nearest,
+    Program,
+    Readings,
+)
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import _roots, crossings, gaps_at
@@ -172,3 +182,40 @@ def test_contact_between_two_samples_is_read(pieces):
     assert np.array_equal(run.data["contact_length"].values > 0.0, pressed)
     assert run.data["contact_length"].values[-1] < 0.1
     assert list(run.event_log.kind) == ["close"]
+
+
+@pytest.mark.parametrize(
+    ("start", "slides"), [(0.0, True), (0.5, False), (5.0, None)], ids=["all", "late", "never"]
+)
+def test_quantities_belong_to_the_results_and_to_their_contact(start, slides):
+    """A block slides fully before t = 0.5 and rests later; a second contact has another law."""
+    law, strong = (LennardJones.from_strength(t, w) for t, w in ((0.05, 0.01), (0.1, 0.03)))
+    body, left = Body(rectangle(2.0, 1.0, (2, 1)), Q1()), Boundary(0, "left")
+    planes = RigidPlane((0.0, -law.gap_eq)), RigidPlane((0.0, 1.2 + strong.gap_eq), (0.0, -1.0))
+    contacts = [
+        Contact(Boundary(0, name), *rest)
+        for name, *rest in (("top", planes[1], strong), ("bottom", planes[0], law, DI(mu=1.0)))
+    ]
+    along = Driven(left, 0, Program((0.0, 0.2, 0.4), (0.0, 0.6, 0.5)))
+    # a force on a node prescribes no force of a contact
+    none = Loaded(Nearest(0, (2.0, 1.0)), 1, Program((0.0,), (0.0,)))
+    readings = Readings(displacement=0, start=start, contact=1)
+    solid = st.Solid([body], contacts, [along, Fixed(left, (1,)), none], readings=readings)
+    run = st.solve(solid, st.solids.Quasistatic(steps=20))
+    if slides is None:
+        assert not run.quantities
+        return
+    value = {name: quantity.value for name, quantity in run.quantities.items()}
+    assert value["work_of_adhesion"] == pytest.approx(0.01)
+    assert (value["full_sliding_at"] is not None) == slides
+    assert value["peak_force_y"] is not None
+
+
+def test_times_of_a_motion_have_its_unit():
+    body = Body(rectangle(1.0, 1.0, (1, 1)), Q1(), LinearElastic(1e6, 0.3))
+    pull = Loaded(Nearest(0, (1.0, 1.0)), 1, Program((0.0, 1e-2), (0.0, 1e3)))
+    moving = MovingSolid(st.Solid([body], (), [Fixed(Boundary(0, "bottom")), pull]), density=1e3)
+    run = st.solve(moving, st.solids.GeneralisedAlpha(steps=2), (0.0, 1e-2))
+    for name in ("snapshot_time", "displacement"):
+        assert run.data[name].attrs["units"] == "s"
+    assert run.quantities["peak_force_y_at"].unit == "s"

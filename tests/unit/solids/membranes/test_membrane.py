@@ -197,3 +197,17 @@ def test_a_strip_is_pulled_by_the_solver():
         write_scenario(Scenario(solid, st.solids.Quasistatic(steps=4), t_end=1.0))
     )
     assert again.system == solid
+
+
+def test_both_sides_of_contact_with_a_membrane_are_checked():
+    law = st.LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
+    block = st.solids.SweptBody(
+        st.solids.rectangle(2.0, 1.0, (1, 1)), [0.0, 2.0], st.solids.Q1(), st.solids.NeoHookean()
+    )
+    sheet = Membrane(flat_patch(2.0, 2.0, (2, 2), (0.0, 1.0 + law.gap_eq, 0.0)), prestretch=1.05)
+    contact = st.solids.Contact(Boundary(0, "top"), Boundary(1, "face"), law, st.EA(0.1))
+    held = [Fixed(Boundary(0, "bottom")), Fixed(Boundary(1, "face"))]
+    run = st.solve(st.Solid([block, sheet], [contact], held), st.solids.Quasistatic(steps=1))
+    made = [check.check for check in run.audit]
+    assert made.count("penalty_stiff_enough") == 2
+    assert {"front_resolved", "process_zone_resolved", "law_length_resolved"} <= set(made)

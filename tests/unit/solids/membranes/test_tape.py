@@ -12,7 +12,7 @@ from scipy.optimize import fsolve
 import stiction as st
 from stiction.errors import ModelError
 from stiction.exact import membranes as exact
-from stiction.laws import DI, EA, Frictionless
+from stiction.laws import DI, EA, Frictionless, UserThreshold
 from stiction.solids.presets.tape import TapePeeling
 
 WORK = 0.15332440466
@@ -169,6 +169,7 @@ def test_a_sheet_in_compression_is_reported():
         ({"model": EA(mu=0.05, s_cut=0.0)}, "no contact pressure"),
         ({"model": EA(mu=0.05), "s_cut": -0.001}, "no contact pressure"),
         ({"model": Frictionless()}, "no contact pressure"),
+        ({"model": st.solids.Coulomb(0.3)}, "no contact pressure"),
         ({"mu": 0.0}, "no contact pressure"),
         ({"prestretch": 0.99}, "prestretch"),
         ({"angle": 180.0}, "angle"),
@@ -182,6 +183,11 @@ def test_a_sheet_in_compression_is_reported():
 def test_tapes_that_are_none(given, words):
     with pytest.raises(ModelError, match=words):
         TapePeeling(**given)
+
+
+def test_a_tape_takes_a_law_of_the_users_that_acts_under_tension():
+    law = UserThreshold(lambda gap: 0.01, lambda gap: 0.0, probe=(0.1, 1.0))
+    assert TapePeeling(model=law).model is law
 
 
 def test_a_component_that_plane_bodies_lack():

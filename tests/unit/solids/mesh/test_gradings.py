@@ -16,7 +16,8 @@ def test_increasing_lines_from_0_to_1_are_accepted():
 @pytest.mark.parametrize(
     ("lines", "reported"),
     [
-        ([0.0, 0.1, 0.7, 0.9], "4 values from 0 to 0.9"),
+        ([0.0, 0.1, 0.7, 0.9], r"4 values from 0\.0 to 0\.9"),
+        ([0.0, 0.1, 0.7, 1.0 - 1e-12], r"4 values from 0\.0 to 0\.999999999999"),
         ([0.1, 0.2, 0.7, 1.0], "4 values from 0.1 to 1"),
         ([0.0, 0.7, 0.7, 1.0], "do not rise at position 3"),
         ([0.0, 0.5, 1.0], "3 values"),

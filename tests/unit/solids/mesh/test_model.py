@@ -151,6 +151,10 @@ def test_splitting_a_boundary():
     assert mesh.boundary("adhering").shape == (5, 2)
     assert mesh.edge_nodes("adhering")[-1, 1] == mesh.edge_nodes("lifted")[0, 0]
     assert "bottom" not in mesh.boundaries
+    # where no edges remain, the second name is not used
+    assert mesh.split("top", 8, "all", "left").boundary("all").shape == (8, 2)
+    with pytest.raises(ModelError, match="two names that no other"):
+        mesh.split("top", 7, "a", "left")
     with pytest.raises(ModelError, match="count"):
         mesh.split("top", 0, "a", "b")
 
@@ -205,6 +209,15 @@ def strip_with_hanging_node():
     return Mesh(points, [[0, 1, 2, 3], [1, 4, 5, 6], [6, 5, 7, 2]])
 
 
+def cells_with_two_middles(shift):
+    """Two cells of nine nodes that share the corners of an edge, not the node in its middle."""
+    mesh = rectangle(2.0, 1.0, (2, 1))
+    cells = mesh.cells.copy()
+    middle = int(cells[1, 7])
+    cells[1, 7] = len(mesh.points)
+    return Mesh(np.vstack([mesh.points, mesh.points[middle] + [shift, 0.0]]), cells)
+
+
 BAD = {
     "two coordinates": lambda: Mesh(np.zeros((4, 3)), CELL),
     "2 positions that are not finite, the first at node 1": lambda: Mesh(
@@ -228,6 +241,10 @@ BAD = {
     r"1 pairs of nodes at one place, the first are \[1, 4\]": lambda: Mesh(
         np.vstack([SQUARE, [[1.0, 0.0], [2.0, 0.0], [2.0, 1.0]]]), [[0, 1, 2, 3], [4, 5, 6, 2]]
     ),
+    r"1 pairs of nodes at one place, the first are \[7, 15\]": lambda: cells_with_two_middles(0.0),
+    r"1 edges with two middle nodes, the first near \(1, 0.5\)": lambda: cells_with_two_middles(
+        0.02
+    ),
     "a node in between, the first is node 6 on an edge of cell 0": strip_with_hanging_node,
     r"a coordinate of 1e\+300 m": lambda: rectangle(1e300, 1.0, (2, 1)),
     "several cells on one side": lambda: Mesh(SQUARE, [*CELL, *CELL]),
@@ -236,6 +253,7 @@ BAD = {
     "float64 numbers": lambda: Mesh(SQUARE, CELL, {"a": [[0.0, 1.5]]}),
     r"cell and edge \[0, 4\]": lambda: Mesh(SQUARE, CELL, {"a": [[0, 4]]}),
     r"cell and edge \[0, 3\]": lambda: Mesh(SQUARE[:3], [[0, 1, 2]], {"a": [[0, 3]]}),
+    r"Mesh.boundaries\['a'\]: got ragged rows": lambda: Mesh(SQUARE, CELL, {"a": [[0, 0], [0]]}),
     "an edge listed twice": lambda: Mesh(SQUARE, CELL, {"a": [[0, 1], [0, 1]]}),
     "between two cells": lambda: Mesh(SQUARE, [[0, 1, 2, -1], [0, 2, 3, -1]], {"a": [[0, 2]]}),
     "names with the edges": lambda: Mesh(SQUARE, CELL, [[0, 0]]),
@@ -246,14 +264,16 @@ BAD = {
         SQUARE, CELL, {"a": [[0, 0], [0, 1], [0, 2], [0, 3]]}
     ).chain("a"),
     "did you mean 'bottom'": lambda: rectangle(1.0, 1.0, (1, 1)).chain("botom"),
-    "3 values from 0 to 1 that do not rise at position 2": lambda: rectangle(
+    "3 values from 0.0 to 1.0 that do not rise at position 2": lambda: rectangle(
         1.0, 1.0, (2, 1), grading_x=[0.0, 0.0, 1.0]
     ),
     "rectangle.width: got -1.0": lambda: rectangle(-1.0, 1.0, (2, 1)),
     "rectangle.origin": lambda: rectangle(1.0, 1.0, (2, 1), origin=(0.0, math.nan)),
-    "block.cells": lambda: rectangle(1.0, 1.0, 4),
-    "block.cells: got 0": lambda: rectangle(1.0, 1.0, (0, 1)),
-    "block.eta: got 2 values": lambda: rectangle(1.0, 1.0, (2, 2), grading_y=[0.0, 1.0]),
+    "rectangle.cells": lambda: rectangle(1.0, 1.0, 4),
+    "block.cells: got 0": lambda: block(lambda s, t: (s, t), (0, 1)),
+    "block.mapping: got not enough values": lambda: block(lambda s, t: s[:1], (2, 2)),
+    "block.mapping: got .* two arrays": lambda: block(lambda s, t: (s[1:], t), (2, 2)),
+    "rectangle.grading_y: got 2 values": lambda: rectangle(1.0, 1.0, (2, 2), grading_y=[0.0, 1.0]),
     r"cap.half_width: got 0.9; needs less than 0.866025 \[m\]": lambda: cap(1.0, 0.5, 0.9, (4, 4)),
     r"cap.half_width: got 1.2; needs at most 1 \[m\]": lambda: cap(1.0, 1.5, 1.2, (4, 4)),
     "half_disc.inner: got -1.0": lambda: half_disc(1.0, (4, 4), 3, inner=-1.0),
@@ -261,6 +281,8 @@ BAD = {
     "half_disc.across": lambda: half_disc(1.0, (4, 4), 0),
     "toward.places": lambda: toward(10, 1.5, 0.1, 3.0),
     "graded.ratio": lambda: graded(4, -1.0),
+    r"merged: got \[\]; needs at least one Mesh": lambda: merged([]),
+    r"merged: got \[1, 2\]": lambda: merged([1, 2]),
     "with and without middle nodes": lambda: merged([Mesh(SQUARE, CELL), rectangle(1, 1, (1, 1))]),
 }
 
