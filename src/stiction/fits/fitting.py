@@ -350,7 +350,7 @@ def _checks(
     else:
         # without the rows that stick, whose residuals are zero
         ratio = top.rss / search.spread[1]
-        limit = 1.0 + 4.0 * math.sqrt(2.0 / max(np.count_nonzero(r), 1))
+        limit = 1.0 + 4.0 * math.sqrt(2.0 / max(int(np.count_nonzero(r)), 1))
         note = "mean square of the residuals divided by the square of the given noise"
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
     unknown = sum(bool(e.message) for e in estimates)

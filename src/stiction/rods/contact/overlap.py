@@ -49,8 +49,8 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in np.flatnonzero(flat.radius[: flat.rods] > 0.0).tolist():
             # a plane has no radius
-            round_ones = [radius for radius in flat.radius[[a, b]].tolist() if radius > 0.0]
-            depth = _into(flat, a, int(b)) / min(round_ones)
+            radii = float(flat.radius[a]), float(flat.radius[b])
+            depth = _into(flat, a, int(b)) / min(radius for radius in radii if radius > 0.0)
             if depth > deepest[0]:
                 deepest = (float(depth), a, int(b))
     return deepest
