@@ -136,6 +136,8 @@ def test_times_that_are_saved(chain):
     assert saved(np.array([0.0, 2.0])) == [0.0, 2.0]
     below, above = np.nextafter(2.0, [0.0, 3.0])
     assert saved([1.0, below]) == saved([1.0, above]) == [0.0, 1.0, 2.0]
+    # a time near the start is another time
+    assert saved([0.0, 1e-16, 1.0]) == [0.0, 1e-16, 1.0, 2.0]
 
 
 def test_a_large_system_saves_fewer_states_by_default():

@@ -257,8 +257,8 @@ def saved_times(
         return np.linspace(t_start, t_end, int(save))
     times = numbers("solve.save", save, unit="s", per="saved state", why=why, try_=try_)
     # a time such as 3 * 0.1 means the end 0.3
-    rounding = 4.0 * np.finfo(float).eps * max(abs(t_start), abs(t_end))
     for end in (t_start, t_end):
+        rounding = 4.0 * np.finfo(float).eps * abs(end)
         times = np.where(np.abs(times - end) <= rounding, end, times)
     if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
         got = f"{times.size} times from {times[0]} to {times[-1]}"

@@ -159,7 +159,7 @@ class _Integrator:
         """Move events and samples of the trace from the buffers to the logs."""
         m, now = self.arrays, self.arrays.progress[0]
         self.events.add(m.events[: now.events])
-        if now.events and len(m.events) == 1 and len(self.profiles) < _MOST_PROFILES:
+        if now.events and self.system.n > 1 and len(self.profiles) < _MOST_PROFILES:
             self.profiles.add(m.cells["event_slip"][None])
         self.trace.add(m.trace[: now.traced])
         now.events = now.traced = 0

@@ -166,12 +166,15 @@ class Fit:
 
     @property
     def aic(self) -> float:
-        """Akaike's information criterion for small samples; estimated noise is a parameter."""
+        """Akaike's information criterion for small samples; estimated noise is a parameter.
+
+        It counts the rows in which this law slips: `compare_fits` compares laws on equal rows.
+        """
         return criteria(self.problem.restricted_to(slipping_rows(self)), self.rss)[0]
 
     @property
     def bic(self) -> float:
-        """Schwarz's (Bayesian) information criterion."""
+        """Schwarz's (Bayesian) information criterion, of the same rows as `aic`."""
         return criteria(self.problem.restricted_to(slipping_rows(self)), self.rss)[1]
 
     @property

@@ -141,7 +141,12 @@ class Problem:
                 needs = "one of " + ", ".join(fields)
                 why = f"a value can be given for the fields of {self.name} that are not fitted."
                 raise ModelError("fit.known", repr(name), needs, why, nearest(name, fields))
-            if name in (rules := rules_of(self.cls)):
+            if np.ndim(self.known[name]) > 0:
+                why, try_ = "a test has one contact.", "give one number."
+                raise ModelError(
+                    f"fit.known {name}", repr(self.known[name]), "one value", why, try_
+                )
+            if name in (rules := rules_of(self.cls)) and self.known[name] is not None:
                 rules[name].clean(f"{self.name}.{name}", self.known[name], None, float)
 
     @property
@@ -200,8 +205,11 @@ class Problem:
             if predicted.bound is not None:
                 # in stick, any force up to the bound satisfies the law, and the residual is zero
                 stuck = np.isfinite(predicted.bound)
-                inside = np.clip(self.data[k] - base, -predicted.bound, predicted.bound)
+                measured, bound = self.data[k], predicted.bound
+                inside = np.clip(measured - base, -bound, bound)
                 force = np.where(stuck, base + inside, force)
+                # exactly zero, by which `slipping_rows` finds these rows
+                force = np.where(stuck & (np.abs(measured - base) <= bound), measured, force)
             forces.append(force)
             events += predicted.events
         return forces, events

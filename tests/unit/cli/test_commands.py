@@ -563,8 +563,11 @@ class Valid(saved.Verdict):
 @pytest.mark.parametrize(("json_", "quiet"), [(False, False), (False, True), (True, False)])
 def test_the_worst_verdict_decides(monkeypatch, capsys, codes, code, study, json_, quiet):
     reported = iter(codes)
-    monkeypatch.setattr(saved, "is_study", lambda folder: study)
-    monkeypatch.setattr(saved, "examined", lambda folder: [("run", folder, Valid(next(reported)))])
+
+    def examined(folder):
+        return [("study", folder, None) if study else ("run", folder, Valid(next(reported)))]
+
+    monkeypatch.setattr(saved, "examined", examined)
     monkeypatch.setattr(saved, "verified_study", lambda f: ((c := next(reported)), f"verdict {c}"))
     names = [f"f{i}" for i in range(len(codes))]
     assert saved.verify_all(names, json=json_, quiet=quiet) == code
@@ -578,7 +581,6 @@ def test_the_worst_verdict_decides(monkeypatch, capsys, codes, code, study, json
 
 
 def test_what_is_no_saved_run_is_damage(monkeypatch, capsys):
-    monkeypatch.setattr(saved, "is_study", lambda folder: False)
     monkeypatch.setattr(saved, "examined", lambda folder: [("run", folder, "nothing there")])
     assert saved.verify_all(["f"], json=False, quiet=True) == 2
     assert capsys.readouterr().out == "nothing there\n"

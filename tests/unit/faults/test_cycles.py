@@ -166,6 +166,8 @@ def test_limits_end_a_run_that_says_so():
     for most, events in ((2, 3), (7, 8)):
         run = st.solve(SLIDER, Cycles(1e-8, max_events=most), (0.0, 3000.0), save=3, throw=False)
         assert (run.status, len(run.events)) == (Status.WORK_LIMIT, events)
+        # a slider has no profile of slip
+        assert "slip_at_event" not in run.variables
 
 
 def test_a_run_may_fail_at_once():

@@ -52,6 +52,9 @@ def test_rows_in_stick_do_not_estimate_the_noise():
     moving = Curve(force=force[::5], velocity=v[::5])
     found, slipping = (st.fit(curve, st.Coulomb, rig) for curve in (at_rest, moving))
     assert (found.aic, found.bic) == pytest.approx((slipping.aic, slipping.bic))
+    # an offset leaves no rounding in rows that stick
+    shifted = st.fit(at_rest, st.Coulomb, ImposedSlip(drift=0.0))
+    assert np.count_nonzero(shifted.residuals[0]) == 40
     table, wanted = (compare_fits([one, one], folds=0) for one in (found, slipping))
     for name in ("noise", "aic", "bic"):
         assert table[name].to_list() == pytest.approx(wanted[name].to_list())

@@ -338,7 +338,8 @@ def _check_samples(
     if excess[worst] > _MISSED * max(size, float(np.max(np.abs(f)))):
         raise ModelError(
             "UserLoad.function",
-            f"a load that turns between two of {samples} samples, near t = {t[worst]:.9g} s",
+            f"a load that turns or has a kink between two of {samples} samples, "
+            f"near t = {t[worst]:.9g} s",
             "at most one extremum between neighbouring samples, smooth between the breakpoints",
             "the motion depends on all extrema of the load.",
             "raise Quasistatic(load_samples=...), or name kinks and jumps in UserLoad.breakpoints.",

@@ -222,10 +222,12 @@ def _read_text(path: Path) -> Content:
     lengths = [rows] if len(matrices) == 1 else [rows, size * n]
     vectors = tuple(words.numbers(length, "a vector") for length in lengths)
     mu = words.numbers(n, "mu")
-    # Siconos may end a file with a flag
-    flag = int(words.left > 0 and words.words[-1] in ("0", "1"))
+    # Siconos may end a file with a flag 0 or 1; with one contact such a word is always the flag
+    ends = words.left > 0 and words.words[-1] in ("0", "1")
     # dimension 3 is space, or the plane with rolling friction
-    rolls = size == 5 or (size == 3 and words.left - flag == n)
+    full = words.left == n + 1 or (words.left == n and (n > 1 or not ends))
+    rolls = size == 5 or (size == 3 and full)
+    flag = int(ends and words.left == (n if rolls else 0) + 1)
     rolling = words.numbers(n if rolls else 0, "the coefficients of rolling friction")
     if words.left > flag:
         got = f"{words.left} words after the coefficients, the first one {words.words[words.at]!r}"

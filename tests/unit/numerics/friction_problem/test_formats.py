@@ -129,6 +129,13 @@ def test_files_by_hand(tmp_path):
         local = friction_problem(path).local
         assert (local.n_tangent, local.q[0, 2]) == (n_tangent, last)
         assert local.rolling.tolist() == [0.2 if n_tangent == 1 else 0.0]
+    # the last coefficient of rolling friction of two contacts is no flag, but a third word is
+    problem = friction_problem(np.eye(6), -np.ones((2, 3)), 0.5, rolling=[0.5, 0.25])
+    problem.write(path)
+    words = path.read_text().split()[:-2]
+    for more in ("0.5 0\n", "0.5 0 1\n"):
+        path.write_text(" ".join(words) + " " + more)
+        assert friction_problem(path).local.rolling.tolist() == [0.5, 0.0]
 
 
 @pytest.mark.parametrize(
