@@ -226,10 +226,8 @@ def _one_side(
         return f
 
     step = error if math.isfinite(error) and error > 0.0 else 0.05 * max(abs(value), size)
-    # wide intervals of few rows end beyond KNOWN_DROP
     known = max(KNOWN_DROP, 1.3 * limit)
-    x, far = value, 1.0
-    inner, f_inner = value, 0.0
+    x, far, inner, f_inner = value, 1.0, value, 0.0
     end: float | None = None
     for _ in range(_MOST_POINTS):
         x = _stepped(value, s * step * far * math.sqrt(limit), logarithmic)

@@ -682,8 +682,8 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     spread = np.max(np.abs(slopes - slopes[0]), axis=(0, 2))
     if not ((size > 0.0).all() and (spread <= 1e-11 * size[:, 0]).all()):
         return None
-    kept = np.where(np.abs(slopes[0]) < 1e-13 * size, 0.0, np.round(slopes[0] / size, 13) * size)
-    return np.asarray(kept / scale)
+    found = np.where(np.abs(slopes[0]) < 1e-13 * size, 0.0, np.round(slopes[0] / size, 13) * size)
+    return np.asarray(found / scale)
 
 
 def _sized(x0: Sequence[float] | None) -> Sequence[float]:

@@ -87,8 +87,8 @@ def test_wide_intervals_of_few_rows_end_at_their_limit():
     assert limit > 35.0
     for e in found.estimates:
         value, drop = e.places.T
-        # reason: interpolated between points of the profile that bracket the end to a hundredth
         roots = np.interp([e.low, e.high], value, np.sqrt(drop))
+        # reason: interpolated between points of the profile that bracket the end to a hundredth
         assert roots**2 == pytest.approx([limit, limit], rel=0.05)
 
 
