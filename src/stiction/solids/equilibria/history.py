@@ -143,10 +143,10 @@ def step_energies(
     contact the work that the trapezoidal rule gives for pressures where gaps open or close;
     + `reciprocity`. The remaining error falls as the step squared.
 
-    `reciprocity` is the work of tractions that neither energy nor heat accounts for. It has two sources: two-half-pass contact has no potential, and friction on a
-    rigid circle acts at a gap from the curve on which slip is measured. With the mortar method
-    `reciprocity` is the work of unbalanced forces between both ends of the step: see
-    `unbalanced_work`.
+    `reciprocity` is the work of tractions that neither energy nor heat accounts for. It has two
+    sources: two-half-pass contact has no potential, and friction on a rigid circle acts at a gap
+    from the curve on which slip is measured. With the mortar method `reciprocity` is the work of
+    unbalanced forces between both ends of the step: see `unbalanced_work`.
 
     Source: docs/formulas/solids.md, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
