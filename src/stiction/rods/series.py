@@ -38,7 +38,7 @@ def _tangent() -> list[Fraction]:
     return [-sum((a[i] * b[n - i] for i in range(n + 1)), Fraction(0)) for n in range(1, _TERMS)]
 
 
-# rotation vector = 2 ASIN(s^2) times the vector part of the quaternion
+# ASIN(s^2) = 2 asin(s) / s: the rotation vector over the vector part of the quaternion
 ASIN = tuple(float(2 * c) for c in _asin())
 TANGENT = tuple(float(c) for c in _tangent())
 COS = tuple(float(Fraction((-1) ** n, factorial(2 * n))) for n in range(9))

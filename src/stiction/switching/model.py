@@ -402,7 +402,8 @@ class PiecewiseSmooth(SwitchingSystem):
     kinks : functions at whose zeros the field has a kink or jumps; crossing such a zero is an
         event
     x0 : initial state; its length is the dimension of the flow
-    mode : initial mode on a surface, "+", "-" or "slide"; None if only one is admissible
+    mode : initial mode on a surface, "+", "-" or "slide"; None for sliding where the flow can
+        slide, otherwise for the side to which it leaves
     names : names of the states; x1, x2, ... by default
     h_gradient : gradient of h, for several h one after the other; by default differences of
         order 8, which are exact for a plane

@@ -7,7 +7,8 @@ of these rows and the remaining unknowns b,
 
 K_bb is symmetric, so that its pivots have the signs of its eigenvalues (Sylvester). The Schur
 complement in the second factor is small and dense. PARDISO computes both in one call without
-storing the factors of K_bb; `pardiso` calls this module.
+storing the factors of K_bb; `pardiso` calls this module. Path following compares the sign with
+the number of unstable modes: it changes at a limit point.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from stiction.numerics.direct.factors import Floats, Ints, Pattern
 
 __all__ = ["sign_of_parts", "unsymmetric_rows"]
 
-# largest relative difference of K_ij and K_ji of symmetric entries: rounding of an assembly in
-# another order. Chosen
+# largest difference of K_ij and K_ji of symmetric entries, over the largest entry of K: rounding of
+# an assembly in another order. Chosen
 _MIRRORED = 1e-12
 # largest number of unsymmetric rows, whose Schur complement is dense (1.2 GB), and their largest
 # fraction of all rows. Chosen (docs/decisions/16)
@@ -64,6 +65,8 @@ def sign_of_parts(
     place = np.full(pattern.n, -1)
     place[rows] = np.arange(rows.size)
     i, j = place[pattern.rows], place[pattern.indices]
+    # unsymmetric entries lie in K_cc alone, so K_cb = K_bc^T, and the complement is that of the
+    # symmetric matrix plus K_ij - K_ji below the diagonal
     below = (i > j) & (j >= 0)
     dense[i[below], j[below]] += (data - data[where])[below]
     if not np.isfinite(dense).all():
@@ -73,7 +76,8 @@ def sign_of_parts(
     if rows.size:
         from scipy.linalg.lapack import dgetrf
 
-        # in place: the matrix may be as large as the factors
+        # in place: the matrix may be as large as the factors. The transpose has the same
+        # determinant, and the order of columns that LAPACK reads without a copy
         pivots, exchanged, failed = dgetrf(dense.T, overwrite_a=True)
         if failed:
             return None

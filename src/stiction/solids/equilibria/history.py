@@ -135,17 +135,18 @@ def step_energies(
 
     Notes
     -----
+    The balance is stored + adhesive + kinetic energy + heat + viscous heat + algorithmic = work.
     Heat is that of the return map: sliding threshold at the end of the step times slip, never
-    negative. `algorithmic` contains two terms: the difference between this heat and the
-    trapezoidal rule, of first order in the step, and the energy that the stick springs (the
-    tangential penalty) gain when they count per current area. The remaining error falls as the
-    step squared.
+    negative. `algorithmic` is a sum of these terms: + (t_n - t_n+1) . slip / 2, the difference
+    between the trapezoidal rule and this heat, of first order in the step; - the energy that the
+    stick springs (the tangential penalty) gain when they count per current area; - with hard
+    contact the work that the trapezoidal rule gives for pressures where gaps open or close;
+    + `reciprocity`. The remaining error falls as the step squared.
 
-    `reciprocity` is the work of tractions that neither energy nor heat accounts for; it counts as
-    algorithmic too. It has two sources: two-half-pass contact has no potential, and friction on a
-    rigid circle acts at a gap from the curve on which slip is measured. With the mortar method
-    `reciprocity` is the work of unbalanced forces between both ends of the step: see
-    `unbalanced_work`.
+    `reciprocity` is the work of tractions that neither energy nor heat accounts for. It has two
+    sources: two-half-pass contact has no potential, and friction on a rigid circle acts at a gap
+    from the curve on which slip is measured. With the mortar method `reciprocity` is the work of
+    unbalanced forces between both ends of the step: see `unbalanced_work`.
 
     Source: docs/formulas/solids.md, section 4.
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
@@ -161,6 +162,8 @@ def step_energies(
     loose = 0.0
     if problem.mortar_only and not rough:
         loose = unbalanced_work(problem, before, after, times, scale, exchanged)
+        # in load steps no condition does this work; in dynamics it is that of inertia, which the
+        # kinetic energy contains
         loose -= residual_work(problem, before, after, times[0])
     return step._replace(
         work=last.work + step.work,

@@ -1,7 +1,8 @@
 """Initial mode of a run: the sign of each switching function at the start, 0 for sliding.
 
-Off a surface it is the sign of h. On a surface it is the admissible mode, or the mode that the user
-gives if it is admissible; other starts raise ModelError.
+Off a surface it is the sign of h. On a surface it is the mode that the user gives, which must be
+admissible except at a two-fold. Without a given mode it is sliding where the flow can slide, on an
+escaping surface too, and otherwise the side to which the flow leaves.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def start_sides(
     Raises
     ------
     ModelError : if h or the field is not finite, the gradient of an h is zero on its surface, or
-        the given mode is not admissible.
+        the given mode is not admissible away from a two-fold.
     """
     name = f"{type(system).__name__}.x0"
     values = path.evaluate_state(x)

@@ -30,9 +30,9 @@ Floats = npt.NDArray[np.float64]
 _ROUGH = 1e-4
 # rates and K_ab below this fraction of their scales count as zero. Chosen, above their errors
 _FLAT = 1e-9
-# two-folds whose distance over the scale of the states is below this count as one. Chosen, above
-# the error of a search that ends at `newton._SOLVED`
-_SAME = 1e-6
+# margin of the box, over the scale of the states. Chosen, above the error of a search that ends at
+# `newton._SOLVED`; two-folds within ten times this distance count as one
+_MARGIN = 1e-6
 
 
 def two_fold(
@@ -130,7 +130,7 @@ def all_two_folds(
     for start in starts:
         probe = Probe(system, surface, _signs(system, start))
         result = search(probe, start)
-        slack = _SAME * probe.scale
+        slack = _MARGIN * probe.scale
         if not result.solved or ((result.x < low - slack) | (result.x > high + slack)).any():
             continue
         if any((np.abs(result.x - known.x) <= slack * 10.0).all() for known in results):
