@@ -191,9 +191,13 @@ class ContactState:
                 "turn a rod, or let ContactSearch find several points.",
             )
         for other in range(c):
-            # positions in elements
-            same = np.abs(self.contacts["place"][other] - self.contacts["place"][c]).max() < 1e-6
-            if same and np.array_equal(*self.contacts["bodies"][[other, c]]):
+            two = self.contacts[other]
+            # positions in elements; the two rods may be named in either order
+            if any(
+                np.array_equal(one.bodies, two.bodies[::order])
+                and np.abs(one.place - two.place[::order]).max() < 1e-6
+                for order in (1, -1)
+            ):
                 raise ModelError(
                     where,
                     f"the same contact point as that of RollingContact {other + 1}",
