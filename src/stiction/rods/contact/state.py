@@ -191,11 +191,11 @@ class ContactState:
                 "turn a rod, or let ContactSearch find several points.",
             )
         for other in range(c):
-            two = self.contacts[other]
+            places, bodies = (self.contacts[name][[other, c]] for name in ("place", "bodies"))
             # positions in elements; the two rods may be named in either order
             if any(
-                np.array_equal(one.bodies, two.bodies[::order])
-                and np.abs(one.place - two.place[::order]).max() < 1e-6
+                np.array_equal(bodies[0, ::order], bodies[1])
+                and np.abs(places[0, ::order] - places[1]).max() < 1e-6
                 for order in (1, -1)
             ):
                 raise ModelError(
