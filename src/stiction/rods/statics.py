@@ -213,16 +213,14 @@ def follow_path(
     rod : as of `equilibrium`
     arc : arclength of a step [1], in displacements over the rest length, angles, and load factor
     max_points : largest number of equilibria
-    max_factor : the path ends if the load factor leaves [-max_factor, max_factor]; infinity is
-        no bound
+    max_factor : the path ends if the load factor leaves [-max_factor, max_factor]; may be infinite
     start : first equilibrium; None starts without loads
     tolerance : of the unbalanced force over the largest load [1]
     checkpoint : stores the path between steps; None for no checkpoint
 
     Raises
     ------
-    SolveError : if a step does not converge even after it was halved ten times; its `path` is the
-        Path up to there.
+    SolveError : if a step fails even after ten halvings; its `path` is the Path up to there.
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
