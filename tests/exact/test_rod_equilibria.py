@@ -223,6 +223,11 @@ def test_bad_paths_and_starts_are_refused(factor):
         equilibrium(rod, start=3)
 
 
+def test_a_path_needs_no_largest_factor():
+    rod = cantilever(6, [PointForce([0.0, 0.8, 0.0])])
+    assert len(follow_path(rod, max_points=2, max_factor=np.inf).states) == 2
+
+
 def test_unloaded_and_unheld_rods_are_refused():
     with pytest.raises(st.ModelError, match="without loads"):
         equilibrium(cantilever(20, []))

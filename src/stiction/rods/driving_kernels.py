@@ -345,9 +345,11 @@ def profile_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> 
     """
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, since_start)
-    if since_start < d.rise:
-        return 0.5 * since_start * since_start / d.rise
-    return since_start - 0.5 * d.rise
+    # the first step may begin a rounding before the start of the motion
+    late = max(since_start, 0.0)
+    if late < d.rise:
+        return 0.5 * late * late / d.rise
+    return late - 0.5 * d.rise
 
 
 @kernel
@@ -355,8 +357,9 @@ def rate_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> tup
     """Return the first and second time derivative of `profile_of`, apart from jumps."""
     if d.last > d.first:
         return load_slope(times, factors, d.first, d.last, since_start), 0.0
-    if since_start < d.rise:
-        return since_start / d.rise, 1.0 / d.rise
+    late = max(since_start, 0.0)
+    if late < d.rise:
+        return late / d.rise, 1.0 / d.rise
     return 1.0, 0.0
 
 
@@ -423,7 +426,7 @@ def follow_clamps(
         else:
             # the mean rate over the step; 1 without the rounding of a difference after the rise
             rate = (tau - profile_of(d, times, factors, since_start - h)) / h
-            if d.last == d.first and since_start - h >= d.rise:
+            if d.last == d.first and max(since_start - h, 0.0) >= d.rise:
                 rate = 1.0
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])

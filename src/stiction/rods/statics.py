@@ -213,15 +213,14 @@ def follow_path(
     rod : as of `equilibrium`
     arc : arclength of a step [1], in displacements over the rest length, angles, and load factor
     max_points : largest number of equilibria
-    max_factor : the path ends if the load factor leaves [-max_factor, max_factor]
+    max_factor : the path ends if the load factor leaves [-max_factor, max_factor]; may be infinite
     start : first equilibrium; None starts without loads
     tolerance : of the unbalanced force over the largest load [1]
     checkpoint : stores the path between steps; None for no checkpoint
 
     Raises
     ------
-    SolveError : if a step does not converge even after it was halved ten times; its `path` is the
-        Path up to there.
+    SolveError : if a step fails even after ten halvings; its `path` is the Path up to there.
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
@@ -230,7 +229,8 @@ def follow_path(
     why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
     why = "the path ends beyond it."
-    number("follow_path.max_factor", max_factor, rule="nonnegative", why=why, try_="give 1.0.")
+    if not (np.isscalar(max_factor) and max_factor == np.inf):
+        number("follow_path.max_factor", max_factor, rule="nonnegative", why=why, try_="give 1.0.")
     static = _loaded(rod, tolerance, 40)
     factor = 0.0
     if start is not None:

@@ -118,6 +118,22 @@ def test_a_step_ends_where_the_clamp_is_then(history, now, h):
     np.testing.assert_array_equal(p[:, [0, NODE, SLIDES, 4]], before[:, [0, NODE, SLIDES, 4]])
 
 
+def test_the_first_step_may_begin_a_rounding_before_the_start():
+    end, steps = 0.03, 28
+    h = end / steps
+    early = end - steps * h
+    assert early < 0.0
+    r, q, v, p = state()
+    made = drives(rise=0.0, since=0.0)
+    kernels.follow_clamps(r, q, v, p, made, NONE, NONE, early, h)
+    node, spin = made[0], np.array(made[1].spin)
+    np.testing.assert_allclose(r[:, NODE] + h * v[:, NODE], place(node, h), rtol=1e-10, atol=1e-12)
+    axis = rotation(q[:, FRAME]).apply([0.0, 0.0, 1.0])
+    np.testing.assert_allclose(p[:, FRAME], spin + (spin @ axis) * axis, rtol=1e-12)
+    assert kernels.profile_of(node, NONE, NONE, early) == 0.0
+    assert kernels.rate_of(node, NONE, NONE, early) == (1.0, 0.0)
+
+
 @pytest.mark.parametrize("history", [False, True])
 @pytest.mark.parametrize("now", [0.25, 0.3, 1.5, 2.7])
 def test_frames_are_turned_from_their_start(history, now):

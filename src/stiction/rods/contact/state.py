@@ -191,9 +191,13 @@ class ContactState:
                 "turn a rod, or let ContactSearch find several points.",
             )
         for other in range(c):
-            # positions in elements
-            same = np.abs(self.contacts["place"][other] - self.contacts["place"][c]).max() < 1e-6
-            if same and np.array_equal(*self.contacts["bodies"][[other, c]]):
+            places, bodies = (self.contacts[name][[other, c]] for name in ("place", "bodies"))
+            # positions in elements; the two rods may be named in either order
+            if any(
+                np.array_equal(bodies[0, ::order], bodies[1])
+                and np.abs(places[0, ::order] - places[1]).max() < 1e-6
+                for order in (1, -1)
+            ):
                 raise ModelError(
                     where,
                     f"the same contact point as that of RollingContact {other + 1}",

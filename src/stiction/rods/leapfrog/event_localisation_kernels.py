@@ -34,6 +34,7 @@ from stiction.rods.contact.kernels import (
     dot,
     put,
     response,
+    slip_velocity,
 )
 from stiction.rods.contact.law_kernels import update_gaps
 from stiction.rods.leapfrog.impact_kernels import (
@@ -314,8 +315,14 @@ def apply_impacts(
         add_event(events, written, sums.time, c, before, kind, k, approach, 0.0)
         set_modes_after_impact(contact_set)
         if closes and turns_back:
-            # restitution leaves a slip although the impulse is within the bound of friction
-            k.mode = SLIP
+            # restitution leaves a slip although the impulse is within the bound of friction; a
+            # slip of rounding alone has no direction
+            n = k.normal
+            ux, uy, uz = slip_velocity(q, k, v, p)
+            un = ux * n[0] + uy * n[1] + uz * n[2]
+            tx, ty, tz = ux - un * n[0], uy - un * n[1], uz - un * n[2]
+            if math.sqrt(tx * tx + ty * ty + tz * tz) > 1e-12 * approach:
+                k.mode = SLIP
     return any_impact
 
 

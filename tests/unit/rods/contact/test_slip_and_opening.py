@@ -189,6 +189,21 @@ def test_tangential_restitution_gives_the_slip_back(normal, kinds):
     assert slip_after(1.0) == pytest.approx(0.1, rel=2e-2)
 
 
+@pytest.mark.usefixtures("plain_kernels")
+def test_tangential_restitution_makes_no_slip_of_a_central_impact():
+    system = crossed_rods(
+        elements=8,
+        end=Free,
+        stretch=1.0,
+        lift=0.0002,
+        motion=[RigidMotion(0.5 * UP)],
+        friction=st.Coulomb(5.0),
+        tangential_restitution=0.5,
+    )
+    run = st.solve(system, RollingLeapfrog(1e-4), (0.0, 7e-4), save=2)
+    assert run.events.kind.tolist() == ["close"]
+
+
 def test_bounces_that_add_up_end_in_contact():
     """Gravity pulls a rod onto another one; its bounces shorten until the contact closes."""
     resting = crossed_rods(

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import stiction as st
 from stiction.errors import ModelError
 from stiction.rods.centreline import Straight
+from stiction.rods.contact.model import RollingContact
 from stiction.rods.methods import RollingLeapfrog, RollingMidpoint
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
@@ -161,6 +162,11 @@ def test_contacts_with_the_same_point_are_refused():
     system = crossed_rods(elements=20)
     with pytest.raises(ModelError, match="RollingContact 2: got the same contact point"):
         st.solve(Rods(system.rods, system.contacts * 2), RollingLeapfrog(), (0.0, 1e-3))
+    # the same two rods in the other order; the point is not at the same element of both
+    rods = [system.rods[0], CosseratRod(**{**fields(system.rods[1]), "elements": 16})]
+    turned = [RollingContact(0.5, 0.5), RollingContact(0.5, 0.5, first=2, second=1)]
+    with pytest.raises(ModelError, match="RollingContact 2: got the same contact point"):
+        st.solve(Rods(rods, turned), RollingLeapfrog(), (0.0, 1e-3))
 
 
 def fields(record):
