@@ -354,9 +354,7 @@ def _checks(
         note = "mean square of the residuals divided by the square of the given noise"
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
     unknown = sum(bool(e.message) for e in estimates)
-    note = (
-        f"undetermined parameters: 2 ln L drops by less than {KNOWN_DROP:g}, or than 1.3 limits"
-    )
+    note = f"undetermined parameters: 2 ln L drops by less than {KNOWN_DROP:g}, or than 1.3 limits"
     checks.append(
         Check("parameters_known", not unknown, float(unknown), 0.0, note=note, kind=Kind.CONDITION)
     )
