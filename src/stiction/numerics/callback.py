@@ -274,15 +274,22 @@ class ArrayCallback(_UserFunction):
         return tuple(tuple(range(end - count, end)) for end, count in both)
 
     def measure(self, x: Floats, s: Floats, p: Floats | None = None) -> None:
-        """Set `cost` from a few calls at (x, s, p) if the parts are plain Python."""
+        """Set `cost` from a few calls at (x, s, p) if the parts are plain Python.
+
+        A stored exception is dropped, also one of these calls, and `cost` is then 0.
+        """
         if self.compiled:
             return
         out, p = np.empty(self._shape[2]), np.zeros(1) if p is None else p
         arguments = [a.ctypes.data for a in (x, s, p, out)]
         begin = time.perf_counter()
-        for _ in range(5):
-            self._python(*arguments)
+        with np.errstate(all="ignore"):
+            for _ in range(5):
+                self._python(*arguments)
         self.cost = (time.perf_counter() - begin) / 5.0
+        if isinstance(self.error, Exception):
+            # the functions need not be defined at states before the run
+            self.error, self.cost = None, 0.0
 
     def _python(self, x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
         n, n_signs, n_out = self._shape

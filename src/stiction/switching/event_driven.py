@@ -106,8 +106,8 @@ class _Integrator:
         self.method, self.system, self.request, self.steps = method, system, request, steps
         longest = np.inf if method.max_step is None else float(method.max_step)
         self.tolerance = Tolerance(method.rtol, method.atol, longest)
-        # kernels return when the arrays for events are full, which have room for one more
-        stored = min(_MOST_STORED_EVENTS, method.max_events + 1)
+        # kernels return when the arrays for events are full, which have room for two more
+        stored = min(_MOST_STORED_EVENTS, method.max_events + 2)
         self.path = Trajectory(
             system,
             self.tolerance,
@@ -320,11 +320,12 @@ class _Integrator:
         if intersection is None:
             return False
         x, i, j = intersection
-        before, sides = path.sides, path.sides
+        x_before, before, sides = path.x, path.sides, path.sides
         sides[[i, j]] = 0.0
         path.place(path.t, x, sides)
         directions = directions_of(path.directions(i, j))
         if len(directions) != 1 or directions[0].kind != "codim2_sliding":
+            path.place(path.t, x_before, before)
             return False
         for k in (i, j):
             path.log(r.SLIDE, k, float(before[k]), 0.0)
@@ -543,6 +544,7 @@ class _Integrator:
         exits, ends, times, sides, kinds = [], [], [], [], []
         for _, loss, start in self.futures:
             path = Trajectory(self.system, self.tolerance, np.empty(0), events=64)
+            path.flow.progress.t_start = self.request.t_start
             t = loss.t + start.wait
             path.place(t, start.x, start.sides, branch=start.branch)
             code = r.DONE
@@ -723,5 +725,5 @@ def _numbers_of(loss: LossPoint, start: Start) -> tuple[float, ...]:
 _NUMBERS = 9
 _FUTURE_END = (
     "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
-    "else failed"
+    "12 sliding becomes escaping, else failed"
 )

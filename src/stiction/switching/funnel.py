@@ -44,6 +44,7 @@ _ENDS = {
     r.SPLIT: "fold",
     r.UNDECIDED: "undecided",
     r.EVENTS_ACCUMULATE: "accumulation",
+    r.ESCAPES: "escaping_start",
 }
 
 
@@ -66,8 +67,8 @@ class Funnel(Record):
     time : (t,) grid of times [time unit]
     states : (f, t, n) states; NaN after the end of a future
     end_kind, end_time : (f,) how and when each future ends: `horizon`, or the next loss of
-        determinism (`codim2_line`, `two_fold`, `fold`, `undecided`), or `accumulation` of events,
-        or `failed`
+        determinism (`codim2_line`, `two_fold`, `fold`, `undecided`, `escaping_start`), or
+        `accumulation` of events, or `failed`
     edge : (e, n) boundary of the region of exits, a closed polyline through the two-fold
     """
 

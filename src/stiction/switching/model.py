@@ -632,11 +632,12 @@ class PiecewiseSmooth(SwitchingSystem):
         field_, surface, slope = self.functions.compile()
         keep = [field_, surface] if slope is None else [field_, surface, slope]
         start, signs, p = self.start_state(), np.ones(m), values_of(self.parameters)
-        for callback in keep:
-            callback.measure(start, signs, p)
         scale, plane = self._full_scale, None
         if slope is None:
             plane = _planes(surface.address, p, scale, start, m, k)
+        # last, because it drops the exceptions at all these states
+        for callback in keep:
+            callback.measure(start, signs, p)
         return Compiled(
             field=field_.address,
             surface=surface.address,
@@ -683,8 +684,8 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     spread = np.max(np.abs(slopes - slopes[0]), axis=(0, 2))
     if not ((size > 0.0).all() and (spread <= 1e-11 * size[:, 0]).all()):
         return None
-    found = np.where(np.abs(slopes[0]) < 1e-13 * size, 0.0, np.round(slopes[0] / size, 13) * size)
-    return np.asarray(found / scale)
+    rounded = np.where(np.abs(slopes[0]) < 1e-13 * size, 0.0, np.round(slopes[0] / size, 13) * size)
+    return np.asarray(rounded / scale)
 
 
 def _sized(x0: Sequence[float] | None) -> Sequence[float]:

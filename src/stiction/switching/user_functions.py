@@ -223,7 +223,7 @@ class UserFunctions:
         try:
             with np.errstate(all="ignore"):
                 given = np.asarray(self.call("h_gradient", 0, state, signs), dtype=np.float64)
-        except ArithmeticError:
+        except (ArithmeticError, ValueError):
             # functions of time need not be defined at time 0
             return
         given = given.reshape(self.m, -1)
@@ -348,7 +348,7 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool, a
         with np.errstate(all="ignore"):
             value = np.asarray(call(), dtype=np.float64)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        if any_ and isinstance(error, ArithmeticError):
+        if any_ and (isinstance(error, ArithmeticError) or "math domain" in str(error)):
             return
         got = f"{type(error).__name__}: {error}"
         raise ModelError(where, got, needs, why, try_) from error

@@ -7,6 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError, PlainFunctionWarning, SolveError, Status
+from stiction.switching.ensembles.study import ensemble
 from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.policies import Leave
@@ -410,6 +411,26 @@ def test_a_load_step_on_a_block_at_rest(force, kinds, when):
     assert run.final["x1"] == pytest.approx(0.5 * excess * rest**2, abs=1e-11)
     by = block.tangents(None, (0.0, 1.0), ["p[0]", "p[1]"]).final_by[0]
     assert by == pytest.approx([0.5 * rest**2 * (excess != 0.0), -excess * rest], abs=1e-9)
+
+
+def test_a_load_step_on_both_of_two_blocks_at_rest():
+    # the step records three events at once: all have a place in every array for events
+    blocks = PiecewiseSmooth(
+        h=[lambda x: x[0], lambda x: x[1]],
+        f=lambda t, x, s, p: [
+            -s[0] + (2.0 if t > 0.3 else 0.0),
+            -s[1] + (3.0 if t > 0.3 else 0.2),
+        ],
+        kinks=[lambda t, x, p: t - 0.3],
+        x0=[0.0, 0.0],
+    )
+    for most in (1, 10):
+        run = st.solve(blocks, EventDriven(max_events=most), (0.0, 1.0), save=2, throw=False)
+        assert list(run.event_log.kind) == ["kink", "leave", "leave"]
+    found = ensemble(blocks, [[0.0, 0.0]], 1.0)
+    counts = dict(zip(found.kinds, found.counts[0].tolist(), strict=True))
+    assert (counts["kink"], counts["leave"]) == (1, 2)
+    assert found.state[0] == pytest.approx([0.7, 1.4, 1.0], abs=1e-11)
 
 
 def test_a_load_step_on_one_of_two_blocks_at_rest():

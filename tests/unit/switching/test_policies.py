@@ -125,3 +125,17 @@ def test_one_policy_for_each_kind():
     assert leaves.t_end > ARRIVAL + 0.5 - 1e-6
     with pytest.raises(ModelError, match=r"ByKind\.two_fold"):
         ByKind(two_fold=ByKind())
+
+
+def test_futures_at_late_times_end_as_at_early_ones():
+    # intervals between crossings decrease slowly; they are short compared with the time only
+    flow = st.PiecewiseSmooth(
+        h=[lambda x: x[0], lambda x: x[2]],
+        f=lambda x, s: [x[1], -s[0] - x[1], s[1]],
+        x0=[1e-3, 0.0, 0.0],
+    )
+    for start in (0.0, 1e6):
+        found = st.solve(flow, EventDriven(policy=Enumerate()), (start, start + 2.0), save=2)
+        assert (np.diff(found.event_log.time)[-11:] < 0.1).all()
+        assert found.variables["future_time"].values.tolist() == [start + 2.0] * 2
+        assert found.variables["future_end"].values.tolist() == [0, 0]

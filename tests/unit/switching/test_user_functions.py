@@ -219,6 +219,19 @@ def test_functions_need_not_be_defined_before_the_start():
             st.solve(flow, t_span=(0.0, 1.0))
 
 
+def test_plain_functions_need_not_be_defined_before_the_start():
+    # at t = 0 f divides by zero, with NumPy and without, and h leaves the domain of log
+    table = {"k": 1.0}
+    with pytest.warns(PlainFunctionWarning, match="'table', a dict"):
+        flow = st.PiecewiseSmooth(
+            h=lambda t, x, p: x[0] + table["k"] * math.log(t),
+            f=lambda t, x, s: [-0.5 * (s[0] / t + table["k"] / t)],
+            x0=[2.0],
+        )
+    run = st.solve(flow, t_span=(1.0, 1.5), save=2)
+    assert run.final["x1"] == pytest.approx(2.0 - math.log(1.5), abs=1e-8)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_single_result_may_be_a_number_or_a_sequence():
     for one in (lambda x, s: -s[0], lambda x, s: [-s[0]]):

@@ -169,7 +169,7 @@ def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, 
 
 
 def _flow(task: Task) -> Flow:
-    """Return the arrays of one thread; with two event records each event is returned at once."""
+    """Return the arrays of one thread; with three event records each event is returned at once."""
     from stiction.switching.flow.records import Flow
     from stiction.switching.flow.trajectory import Tolerance
 
@@ -180,7 +180,7 @@ def _flow(task: Task) -> Flow:
     if task.grid is not None:
         samples = int(np.ceil(task.t_end / task.interval))
         save = np.asarray((np.arange(samples) + 0.5) * task.interval, dtype=np.float64)
-    return Flow(task.system.compiled, tolerance, save, 2, energies=False)
+    return Flow(task.system.compiled, tolerance, save, 3, energies=False)
 
 
 def _grid(task: Task) -> Grid:

@@ -222,7 +222,7 @@ def integrate_one(
         end = min(t_end, leave_at) if leave_at < math.inf else t_end
         code = advance_through_rare_events(w, functions, table, records, end, room)
         ended = -1
-        # the records have room for two events, so that the call returns after each event
+        # the records have room for three events, so that the call returns after each event
         for e in range(now.events):
             kind = records.events[e].kind
             events += 1

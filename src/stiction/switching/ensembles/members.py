@@ -107,9 +107,10 @@ class _BlockSolver:
         self.system, self.method, self.request, self.paths = system, method, request, paths
         longest = np.inf if method.max_step is None else float(method.max_step)
         tolerance = Tolerance(method.rtol, method.atol, longest).array()
-        stored = min(_EVENTS, max(method.max_events, 3) + 1)
+        stored = min(_EVENTS, max(method.max_events, 3) + 2)
         c = system.compiled
         self.flow = flow = Flow(c, tolerance, request.save, stored, energies=True)
+        flow.progress.t_start = request.t_start
         scale = np.asarray(c.scale)
         self.fresh = InitialArrays(
             flow.work.progress.copy(),

@@ -92,6 +92,10 @@ class Occupation(Declared):
                 raise ModelError(
                     "Occupation.high", repr(high), f"more than low = {low!r}", _END.why, _END.try_
                 )
+        for name in ("axes", "bins"):
+            pair = getattr(self, name)
+            if isinstance(pair, np.ndarray):
+                object.__setattr__(self, name, pair.tolist())
         counts: Any = self.bins
         for name, pair, why in (
             ("axes", self.axes, "the axes of the grid are two states."),
@@ -159,9 +163,9 @@ class EnsembleResult:
     ends : names of the codes: `time` (end time reached), `two_fold`, `codim2_line`, a kind of
         event in `until`, `accumulation` (of events), `fold` (a grazing after which the state may
         leave to either side), `intersection` (several exit directions), `undecided` (two solutions
-        within the error), `escaping_start` (no side was given), `no_start` (the given sign
-        contradicts the state), `no_exit` (no admissible continuation), `stalled` (time does not
-        advance), `not_finite`, `work_limit`
+        within the error), `escaping_start` (no side was given, or sliding becomes escaping at a
+        kink), `no_start` (the given sign contradicts the state), `no_exit` (no admissible
+        continuation), `stalled` (time does not advance), `not_finite`, `work_limit`
     steps : (N,) number of steps
     counts, first : (N, kinds) number of events of each kind, and the time of the first one, NaN
         for none

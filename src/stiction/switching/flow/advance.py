@@ -122,7 +122,7 @@ def advance(
     gap, error = now.gap, now.error
     for used in range(max_steps):
         now.left = max_steps - 1 - used
-        if now.events >= len(records.events) - 1:  # an intersection records two
+        if now.events >= len(records.events) - 2:  # a kink, then two surfaces are left: three
             return EVENTS_FULL
         if fresh:
             if not _start_afresh(w, functions):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import MOST_SEED, numbers, whole
-from stiction.switching.model import SwitchingSystem
+from stiction.switching.model import SwitchingSystem, sides_at
 from stiction.switching.two_folds.local_flow import LocalForm, TwoFold
 from stiction.switching.two_folds.newton import Probe, Search, search
 
@@ -65,7 +65,7 @@ def two_fold(
     if x.size != n:
         got = f"{x.size} values"
         raise ModelError(f"{where}.guess", got, f"{n} values, one per state", why, try_)
-    probe = Probe(system, surface, _signs(system, x))
+    probe = Probe(system, surface, sides_at(system, x))
     if not np.isfinite(probe.values(x[None, :])).all():
         got, needs = "fields that are not finite there", "a guess where both fields are finite"
         why = "Newton's method needs their values."
@@ -128,7 +128,7 @@ def all_two_folds(
     starts = np.random.default_rng(seed).uniform(low, high, size=(n, size))
     results: list[TwoFold] = []
     for start in starts:
-        probe = Probe(system, surface, _signs(system, start))
+        probe = Probe(system, surface, sides_at(system, start))
         result = search(probe, start)
         slack = _MARGIN * probe.scale
         if not result.solved or ((result.x < low - slack) | (result.x > high + slack)).any():
@@ -186,10 +186,6 @@ def checked_system(where: str, system: object, surface: object) -> None:
     if index >= c.m:
         needs = f"a whole number below {c.m}"
         raise ModelError(f"{where}.surface", index, needs, why, try_)
-
-
-def _signs(system: SwitchingSystem, x: Floats) -> Floats:
-    return np.where(system.surfaces_at(x) >= 0.0, 1.0, -1.0)
 
 
 def _no_two_fold(result: Search) -> str:

@@ -103,7 +103,7 @@ def test_looks_stand_in_the_middle_of_their_intervals(flows):
     (compiled, tolerance, save, rows, energies), (_, _, none, _, _) = flows.flows
     assert save.tolist() == [1.0, 3.0, 5.0]
     assert none.size == 0
-    assert (rows, energies, compiled.n) == (2, False, 2)
+    assert (rows, energies, compiled.n) == (3, False, 2)
     assert {1e-6, 1e-9, 0.25} <= set(np.ravel(tolerance).tolist())
 
 

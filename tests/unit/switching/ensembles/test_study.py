@@ -108,7 +108,11 @@ def test_occupation_of_a_turning_point():
         x0=[1.0, 0.0],
     )
     grid = Occupation(
-        axes=("x1", "x2"), low=(-2.0, -2.0), high=(2.0, 2.0), bins=(2, 2), interval=np.pi / 500
+        axes=("x1", "x2"),
+        low=(-2.0, -2.0),
+        high=(2.0, 2.0),
+        bins=np.array([2, 2]),
+        interval=np.pi / 500,
     )
     found = ensemble(turn, [[1.0, 0.0]], 2.0 * np.pi, occupation=grid)
     assert found.density == pytest.approx(np.full((2, 2), np.pi / 2), rel=1e-6)
