@@ -69,7 +69,7 @@ def test_types_come_back(kind):
 def test_a_type_without_a_text_is_refused():
     padded = from_dtype(np.dtype([("sign", "i1"), ("time", "f8")], align=True))
     for kind in (types.unicode_type, padded):
-        with pytest.raises(ValueError, match="has no text"):
+        with pytest.raises(ValueError, match="has no notation"):
             listing.type_text(kind)
 
 

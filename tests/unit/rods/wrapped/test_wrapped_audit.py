@@ -24,9 +24,9 @@ def stepper():
     found = []
     original = wrapped._Stepper.path
 
-    def path(self, has_friction):
+    def path(self):
         found.append(self)
-        return original(self, has_friction)
+        return original(self)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wrapped._Stepper, "path", path)
@@ -41,7 +41,7 @@ def test_a_check_fails(stepper, quantity, value):
     worst = dict(state.worst)
     state.worst[quantity] = value, 0.5
     try:
-        failed = [check.check for check in state._checks(result.energy, True) if not check.ok]
+        failed = [check.check for check in state._checks(result.energy) if not check.ok]
     finally:
         state.worst = worst
     assert CHECKS[quantity] in failed
