@@ -138,6 +138,8 @@ def test_times_that_are_saved(chain):
     assert saved([1.0, below]) == saved([1.0, above]) == [0.0, 1.0, 2.0]
     # a time near the start is another time
     assert saved([0.0, 1e-16, 1.0]) == [0.0, 1e-16, 1.0, 2.0]
+    with pytest.raises(ModelError, match=r"got 0\.5 after 1\.0; needs increasing"):
+        saved([1.0, 0.5])
 
 
 def test_a_large_system_saves_fewer_states_by_default():

@@ -262,6 +262,8 @@ def saved_times(
         times = np.where(np.abs(times - end) <= rounding, end, times)
     if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
         got = f"{times.size} times from {times[0]} to {times[-1]}"
+        if (falls := np.flatnonzero(np.diff(times) <= 0.0)).size:
+            got = f"{times[falls[0] + 1]} after {times[falls[0]]}"
         needs = f"increasing times between {t_start} and {t_end} [s]"
         raise ModelError("solve.save", got, needs, why, try_)
     _check_memory(times.size, size)
