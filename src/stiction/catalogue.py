@@ -529,6 +529,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "wrapped_path": "stiction.rods.wrapped.path",
             "laid_rope": "stiction.rods.wrapped.ropes",
             "overhand_knot": "stiction.rods.wrapped.knots",
+            "plectoneme": "stiction.rods.wrapped.knots",
             "fastest_frequency": "stiction.rods.stability",
             "step_limit": "stiction.rods.stability",
             "linear_crossed_rods": "stiction.rods.linear_rods",

@@ -1,11 +1,13 @@
-"""Knots tied in elastic rods, against exact relations of the elastica and published asymptotics."""
+"""Knots and plectonemes of elastic rods, against closed forms and published asymptotics."""
 
 import numpy as np
 import pytest
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.rods.wrapped.knots import overhand_knot
+from stiction.exact.rods import plectoneme_load
+from stiction.rods.presets import resample
+from stiction.rods.wrapped.knots import overhand_knot, plectoneme
 
 WIRE = st.rods.GivenSection(1e2, 1e2, 1.0, 1 / 1.3, outer_radius=1.0)
 
@@ -46,6 +48,63 @@ def test_loose_trefoil_without_friction():
     more = (rough.tension[-1][1] - pull) / (0.01 * free.normal_force[-1].sum())
     # reason: the second order in mu; normal forces grow with friction
     assert more == pytest.approx(1.0, rel=0.06)
+
+
+def test_plectoneme():
+    """Moment and tension of the ends follow from the lay angle of the double helix."""
+    rod = plectoneme(WIRE, turns=2.0, tail=12.0, elements=80)
+    path = st.rods.wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=1)
+    assert path.audit.ok
+    tension, moment = path.clamp_force[0, 0, 1, 0], path.clamp_moment[0, 0, 1, 0]
+    place = path.position[0]
+    touches = path.node[path.mode[0] > 0]
+    first = touches[touches < len(place) // 2]
+    # a fourth of the helix at both ends is left out
+    inner = slice(*np.percentile(first, [25, 75]).astype(int))
+    chord = np.diff(place, axis=0)[inner]
+    axis = np.diff(place + place[::-1], axis=0)[inner].sum(axis=0)
+    cosine = chord @ axis / (np.linalg.norm(chord, axis=1) * np.linalg.norm(axis))
+    expected = plectoneme_load(float(np.arccos(cosine).mean()), 1.0, 1.0)
+    # reason: two turns; chords of 1.6 radii; the angle counts with its third and fourth power
+    assert moment == pytest.approx(expected[1], rel=0.06)
+    # reason: as above, and the tails are short
+    assert tension == pytest.approx(expected[0], rel=0.15)
+
+
+def test_a_snap_is_reported():
+    """An arch whose clamp rotates snaps to the other side; Newton's method must not step over it.
+
+    The energy that it loses is heat of drag, so that the ledger closes.
+    """
+    bow = np.linspace(0.0, 1.0, 400)[:, None]
+    nodes = resample(bow * [16.0, 0.0, 0.0] + (1.0 - np.cos(2.0 * np.pi * bow)) * [0, 0, 1.5], 15)
+    right = st.rods.Driven(angular_velocity=[0.0, -1.8, 0.0])
+    thin = st.rods.GivenSection(1e2, 1e2, 1.0, 1 / 1.3, outer_radius=0.1)
+    rod = st.rods.CosseratRod(
+        thin, st.rods.Curve(nodes), elements=14, right=right, natural_curvature=[0.0, 0.0, 0.0]
+    )
+    path = st.rods.wrapped_path(rod, [], [0.0, 0.3], self_contact=True, steps=1)
+    assert path.audit.ok
+    assert [loss.kind for loss in path.losses] == ["limit_point"]
+    # with 10 and 40 steps the snap is at 0.27586 s
+    assert path.losses[0].time == pytest.approx(0.27586, abs=0.3 / 64)
+    assert path.losses[0].where["heat of drag"] == path.energy.viscous_heat[-1] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        ({"turns": 0.4}, r"plectoneme.turns: got 0.4; needs between 0.5 and 100"),
+        ({"turns": np.inf}, r"plectoneme.turns: got inf"),
+        ({"loop": 1.9}, r"plectoneme.loop: got 1.9 m; needs at least 2 m"),
+        ({"tail": -1.0}, r"plectoneme.tail: got -1"),
+        ({"twist": np.nan}, r"plectoneme.twist: got nan"),
+        ({"elements": 10}, r"plectoneme.elements: got 10"),
+    ],
+)
+def test_bad_plectonemes_are_refused(bad, match):
+    with pytest.raises(ModelError, match=match):
+        plectoneme(WIRE, **bad)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ __all__ = [
     "elastica_tip",
     "euler_load",
     "helix_compliance",
+    "plectoneme_load",
     "rope_friction",
     "rope_radius",
     "rope_stiffness",
@@ -258,6 +259,32 @@ def rope_friction(strands: int, lay: float, mu: float) -> float:
     """
     ratio, _ = rope_radius(strands, lay)
     return float(-mu * np.sin(lay) * np.cos(lay) / (ratio * np.tan(np.pi / strands)))
+
+
+def plectoneme_load(angle: float, radius: float, bending: float) -> tuple[float, float]:
+    """Return tension [N] and moment [N m] of the tails of a long plectoneme without friction.
+
+    Both strands of the double helix have the radius R of the rod as distance from the axis. With
+    the lay angle a, a length l of the rod in the double helix has the bending energy
+    B sin^4 a l / 2 R^2, and takes l from the distance of the ends and l sin 2a / 2 R from the
+    twist. Forces T and moments M of the tails do work on these; l and a are stationary:
+
+        M = 2 B sin^3 a cos a / (R cos 2a),   T = B sin^4 a (1/2 + 1 / cos 2a) / R^2 .
+
+    The energy of the loop at the end does not depend on l. The stiffness of twist does not enter.
+
+    Parameters
+    ----------
+    angle : lay angle between strand and axis, below pi / 4 [rad]
+    radius : of the rod [m]
+    bending : stiffness EI [N m^2]
+
+    Source: derived above; Clauvelin, Audoly, Neukirch 2008, Macromolecules 41, 4479 have the same.
+    Verified by: tests/exact/test_knots.py::test_plectoneme
+    """
+    sine, double = np.sin(angle), np.cos(2.0 * angle)
+    moment = 2.0 * bending * sine**3 * np.cos(angle) / (radius * double)
+    return float(bending * sine**4 * (0.5 + 1.0 / double) / radius**2), float(moment)
 
 
 def complete_elliptic(k: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Ready systems of rods in contact with themselves: overhand knots."""
+"""Ready systems of rods in contact with themselves: overhand knots, plectonemes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stiction.rods.presets import resample, rounded
 from stiction.rods.rod import BYTES_OF_ELEMENT, Clamped, CosseratRod, Driven
 from stiction.rods.section import Section
 
-__all__ = ["overhand_knot"]
+__all__ = ["overhand_knot", "plectoneme"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,6 +21,12 @@ Floats = npt.NDArray[np.float64]
 _BRAID, _SMOOTH = 1.35, 1.0
 # least radius of the loop over that of the rod. Chosen
 _LEAST_LOOP = 6.0
+# radius and lay angle of the given strands of a plectoneme, over the radius of the rod, and rad.
+# Chosen: they must not touch; tension decides about the angle
+_PLY, _LAY = 1.2, 0.4
+_TURNS = 0.5, 100.0
+# least radius of the loop at its end, over that of the rod. Chosen
+_LEAST_END_LOOP = 2.0
 # points of the curve before it is divided into elements
 _POINTS = 8000
 
@@ -65,33 +71,102 @@ def overhand_knot(
     """
     why, try_ = "it is the number of turns of the braid.", "give 1."
     whole("overhand_knot.turns", turns, least=1, most=100, why=why, try_=try_)
-    why, try_ = "the rod has so many elements.", "give 200."
-    whole("overhand_knot.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
-    a = getattr(section, "radius", 0.0)
-    if not a > 0.0:
-        got, needs = f"a {type(section).__name__} without a radius", "a section with a radius"
-        why, try_ = (
-            "the knot touches itself at its surface.",
-            "give CircularSection(radius, young).",
-        )
-        raise ModelError("overhand_knot.section", got, needs, why, try_)
-    loop = 12.0 * a if loop is None else loop
-    why, try_ = "the given curve must not touch itself.", f"give {12.0 * a:.6g}."
-    loop = number("overhand_knot.loop", loop, unit="m", rule="positive", why=why, try_=try_)
-    if loop < _LEAST_LOOP * a:
-        needs = f"at least {_LEAST_LOOP * a:.6g} m"
-        raise ModelError("overhand_knot.loop", f"{loop:.6g} m", needs, why, try_)
-    tail = 6.0 * loop if tail is None else tail
-    why, try_ = "the ends of the rod hold the knot.", f"give {6.0 * loop:.6g}."
-    tail = number("overhand_knot.tail", tail, unit="m", rule="positive", why=why, try_=try_)
+    a, loop, tail = _lengths("overhand_knot", section, elements, (loop, 12.0), tail, _LEAST_LOOP)
     why, try_ = "it is the velocity of an end.", "give 0.0."
     pull = number("overhand_knot.pull", pull, unit="m/s", why=why, try_=try_)
-    nodes = resample(_curve(a, turns, loop, tail), elements + 1)
+    nodes = resample(_knot(a, turns, loop, tail), elements + 1)
     right = Driven(velocity=[pull, 0.0, 0.0])
     return CosseratRod(section, Curve(nodes), elements=elements, left=Clamped(), right=right)
 
 
-def _curve(a: float, turns: int, loop: float, tail: float) -> Floats:
+def plectoneme(
+    section: Section,
+    *,
+    turns: float = 3.0,
+    loop: float | None = None,
+    tail: float | None = None,
+    elements: int = 200,
+    twist: float = 0.0,
+) -> CosseratRod:
+    """Return a straight rod that winds around itself between two tails along x, for `wrapped_path`.
+
+    The given curve is a double helix along y that ends in a loop, and two tails. The rod is
+    straight and without twist if it is not loaded; `wrapped_path(..., self_contact=True)` first
+    finds its equilibrium between clamped ends; then the right end rotates about x. The distance of
+    the ends is constant, so that its force follows from the twist.
+
+    Parameters
+    ----------
+    section : of the rod, with a radius
+    turns : of the double helix, at the start
+    loop : radius of the given loop at its end [m]; None for 3 radii of the rod
+    tail : length of each tail [m]; None for six times `loop`
+    elements : of the rod
+    twist : angular velocity of the right end about x; a positive one winds up the rod [rad/s]
+
+    Raises
+    ------
+    ModelError : for numbers outside these bounds.
+
+    Source: Clauvelin, Audoly, Neukirch 2008, Macromolecules 41, 4479.
+    Verified by: tests/exact/test_knots.py::test_plectoneme
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> wire = st.rods.CircularSection(1e-3, 1e9)
+    >>> st.rods.plectoneme(wire, turns=2.0, twist=0.1).elements
+    200
+    """
+    where, why, try_ = "plectoneme.turns", "the rod winds so often around itself.", "give 3.0."
+    turns = number(where, turns, rule="positive", why=why, try_=try_)
+    if not _TURNS[0] <= turns <= _TURNS[1]:
+        raise ModelError(where, f"{turns:g}", "between {:g} and {:g}".format(*_TURNS), why, try_)
+    a, loop, tail = _lengths("plectoneme", section, elements, (loop, 3.0), tail, _LEAST_END_LOOP)
+    why, try_ = "it is the angular velocity of an end.", "give 0.0."
+    twist = number("plectoneme.twist", twist, unit="rad/s", why=why, try_=try_)
+    nodes = resample(_double_helix(a, turns, loop, tail), elements + 1)
+    right = Driven(angular_velocity=[twist, 0.0, 0.0])
+    return CosseratRod(section, Curve(nodes), elements=elements, left=Clamped(), right=right)
+
+
+def _lengths(
+    what: str,
+    section: Section,
+    elements: int,
+    loop: tuple[float | None, float],
+    tail: float | None,
+    least: float,
+) -> tuple[float, float, float]:
+    """Return the radius of the rod, and the checked or default loop and tail [m].
+
+    Parameters
+    ----------
+    what : name of the ready system
+    loop : as given, and the default over the radius of the rod
+    least : least loop over the radius of the rod
+    """
+    why, try_ = "the rod has so many elements.", "give 200."
+    whole(f"{what}.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
+    a = getattr(section, "radius", 0.0)
+    if not a > 0.0:
+        got, needs = f"a {type(section).__name__} without a radius", "a section with a radius"
+        why = "the rod touches itself at its surface."
+        try_ = "give CircularSection(radius, young)."
+        raise ModelError(f"{what}.section", got, needs, why, try_)
+    given = loop[1] * a if loop[0] is None else loop[0]
+    why, try_ = "the given curve must not touch itself.", f"give {loop[1] * a:.6g}."
+    radius = number(f"{what}.loop", given, unit="m", rule="positive", why=why, try_=try_)
+    if radius < least * a:
+        raise ModelError(
+            f"{what}.loop", f"{radius:.6g} m", f"at least {least * a:.6g} m", why, try_
+        )
+    tail = 6.0 * radius if tail is None else tail
+    why, try_ = "the ends of the rod hold it.", f"give {6.0 * radius:.6g}."
+    return a, radius, number(f"{what}.tail", tail, unit="m", rule="positive", why=why, try_=try_)
+
+
+def _knot(a: float, turns: int, loop: float, tail: float) -> Floats:
     """Return points of the knot at equal arclengths, smoothed."""
     crossings, beside = 2 * turns + 1, _BRAID * a
     half = (2.0 / 3.0) * crossings * np.sqrt(loop * a)
@@ -104,6 +179,27 @@ def _curve(a: float, turns: int, loop: float, tail: float) -> Floats:
     end = np.array([[-tail - half, -beside, 0.0]])
     # both strands of the braid begin on the left; the second is the first turned by half a turn
     parts = [end, strand, right, (right * [-1.0, 1.0, 1.0])[::-1], strand * [1.0, -1.0, -1.0]]
-    points = resample(np.vstack([*parts, end * [-1.0, 1.0, 1.0]]), _POINTS)
+    return _smooth([*parts, end * [-1.0, 1.0, 1.0]], a)
+
+
+def _double_helix(a: float, turns: float, loop: float, tail: float) -> Floats:
+    """Return points of the plectoneme at equal arclengths, smoothed."""
+    radius = _PLY * a
+    angle = np.linspace(0.0, 2.0 * np.pi * turns, round(60 * turns) + 2)
+    height = radius * angle / np.tan(_LAY)
+    strand = np.column_stack([-radius * np.cos(angle), height, -radius * np.sin(angle)])
+    # the loop lies in the plane of the axis and of both strands at their upper end
+    across = strand[-1] * [1.0, 0.0, 1.0] / radius
+    gap = np.arcsin(radius / loop)
+    around = np.linspace(gap, 2.0 * np.pi - gap, 200)[1:-1, None]
+    end = loop * (np.sin(around) * across + (np.cos(gap) - np.cos(around)) * [0.0, 1.0, 0.0])
+    end[:, 1] += height[-1]
+    left = np.array([[-tail - radius, 0.0, 0.0]])
+    return _smooth([left, strand[1:], end, strand[:0:-1] * [-1.0, 1.0, -1.0], -left], a)
+
+
+def _smooth(parts: list[Floats], a: float) -> Floats:
+    """Return points at equal arclengths on the line through all parts, smoothed over a radius."""
+    points = resample(np.vstack(parts), _POINTS)
     spacing = float(np.linalg.norm(points[1] - points[0]))
     return rounded(points, max(1, round(_SMOOTH * a / spacing)))

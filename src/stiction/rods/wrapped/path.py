@@ -53,6 +53,10 @@ _SHORTEST = 2.0**-20
 _RESISTANCE = 0.1
 # step, over the longest, below which rods without friction relax to their next equilibrium. Chosen
 _SNAPS = 2.0**-6
+# energy that a step without friction may lose, over the stored energy; beyond it, it is halved.
+# Chosen: a tenth of what the whole path may lose. And the displacement of the shortest of these
+# steps over that of the longest, beyond which it is a jump; near a fold this is 1/8
+_LOST, _FAR = 1e-4, 0.25
 # step at which the loss of hold is located, over the longest
 _LOCATED = 2.0**-10
 # relative distance of friction from its bound that counts as none, where hold is lost
@@ -91,7 +95,8 @@ class WrappedPath:
     clamp_force, clamp_moment : (t, rod, 2, 3) reactions of the supports of start and end on each
         rod, in space: force [N], and moment about the end node [N m]
     residual : (t,) largest unbalanced force over the largest force in the rod [1]
-    energy : the ledger of energies
+    energy : the ledger of energies; its heat of dampers is that of drag at each `limit_point`: the
+        energy that the rods lose there
     audit : checks over all steps
     steps, iterations : number of accepted steps, and of iterations of Newton's method
     losses : `no_continuation` where the path ends before the last time, since all friction is at
@@ -149,11 +154,24 @@ class WrappedPath:
 
 
 class _Energies(NamedTuple):
-    """Stored energy, work since the start, and (contact,) heat of friction [J]."""
+    """Stored energy; work, (contact,) heat of friction, and heat of drag since the start [J]."""
 
     stored: float
     work: float
     heat: Floats
+    drag: float = 0.0
+
+
+class _Balance(NamedTuple):
+    """Forces at a state, its supports, and energies with what the step to it loses [J].
+
+    forces : of loads and supports, of bodies, and tractions
+    """
+
+    forces: tuple[Floats, Floats, Floats]
+    supports: Floats
+    energy: _Energies
+    lost: float
 
 
 def wrapped_path(
@@ -257,13 +275,14 @@ class _Stepper:
         self.energy = _Energies(0.0, 0.0, np.zeros(count))
         self.slip = np.zeros(count)
         self.step_length = longest
+        self.moved = 0.0  # largest displacement in a step that lost energy, see `_jumps` [m]
         self.steps = self.iterations = 0
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
         self.saved: list[tuple[Any, ...]] = []
-        # time [s], stored energy, work and heat [J] of every step, for the audit
-        self.every: list[tuple[float, float, float, float]] = []
+        # time [s], stored energy, work, heat of friction and of drag [J] of every step
+        self.every: list[tuple[float, float, float, float, float]] = []
         self.losses: list[Loss] = []
 
     def start(self, mu: float) -> None:
@@ -334,6 +353,8 @@ class _Stepper:
             touches = self.mu == 0.0 or (self.solution.laws.mode != OPEN).any()
             guess = None if touches else self._guess(self.mu, target)
             found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
+            if found is not None and self.mu == 0.0 and self._jumps(found):
+                found = None
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
                 cautious = _CAUTIOUS
@@ -345,27 +366,17 @@ class _Stepper:
                     continue
             before = self.state
             if found is None:
-                self._snap(target)
+                self._relax(target, 0.0)
             else:
                 self.state, self.solution = found
                 self.iterations += self.solution.iterations
             self.steps += 1
-            self._accept(before)
+            self._accept(before, snaps=found is None)
+            if found is None:
+                self.step_length, self.moved = _SNAPS * self.longest, 0.0
             cautious -= 1
             if self.solution.iterations <= _FEW and cautious <= 0:
                 self.step_length = min(self.longest, _GROWTH * self.step_length)
-
-    def _snap(self, time: float) -> None:
-        """Relax to the equilibrium at a time, where none is found beside the last; record that.
-
-        Rods without friction that slide freely meet such places too, without a change of energy.
-        """
-        before = self.state.r
-        self._relax(time, 0.0)
-        where = {"largest displacement": float(np.abs(self.state.r - before).max())}
-        choice = "the equilibrium to which drag leads"
-        units = {"largest displacement": "m"}
-        self.losses.append(Loss(time, "limit_point", where, choice, units))
 
     def _loses_hold(self, step: float) -> bool:
         """Return whether a failed step means that nothing holds the rod, and record that.
@@ -412,42 +423,85 @@ class _Stepper:
 
     # ---- accounting
 
-    def _accept(self, before: State | None) -> None:
-        """Account for an accepted step: energies, slip, extremes."""
-        problem, at = self.problem, self.solution.at
-        self._check_fineness(at, self.solution.laws.mode != OPEN)
-        loads = problem.loads_at(self.state.time)
-        contacts = problem.contact_forces(at, self.state.traction)
+    def _balance(self, before: State | None, state: State, solution: Solution) -> _Balance:
+        """Return forces and energies of a state that was just found, after a step from `before`."""
+        problem, at = self.problem, solution.at
+        loads = problem.loads_at(state.time)
+        contacts = problem.contact_forces(at, state.traction)
         # what supports add to balance the rest
         supported = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
         supports = np.where(supported, -(problem.elastic() + loads + contacts), 0.0)
-        self.supports = supports
         stored = problem.stored_energy()
-        after = (loads + supports, self._pull_of_partners(), self.state.traction)
+        after = (loads + supports, self._pull_of_partners(state, at), state.traction)
         if before is None:
-            self.energy = self.energy._replace(stored=stored)
-        else:
-            mean = [0.5 * (x + y) for x, y in zip(self.forces, after, strict=True)]
-            work = float((mean[0][0] * (self.state.r - before.r)).sum())
-            turn, _ = rotation_since(before.q.T, self.state.q.T)
-            work += float((mean[0][1] * turn.T).sum())
-            work += self._work_of_partners(before, mean[1])
-            heat = -(mean[2][:, 1:] * at.slip).sum(axis=1)
-            self.energy = _Energies(stored, self.energy.work + work, self.energy.heat + heat)
-            self.slip = self.slip + np.linalg.norm(at.slip, axis=1) * (
-                self.solution.laws.mode == SLIP
-            )
-            self._extremes()
-        energy = self.energy
-        self.every.append((self.state.time, stored, energy.work, float(energy.heat.sum())))
-        self.forces = after
+            return _Balance(after, supports, _Energies(stored, 0.0, self.energy.heat), 0.0)
+        mean = [0.5 * (x + y) for x, y in zip(self.forces, after, strict=True)]
+        work = float((mean[0][0] * (state.r - before.r)).sum())
+        turn, _ = rotation_since(before.q.T, state.q.T)
+        work += float((mean[0][1] * turn.T).sum())
+        work += self._work_of_partners(before, state.time, mean[1])
+        heat = -(mean[2][:, 1:] * at.slip).sum(axis=1)
+        old = self.energy
+        lost = old.stored + work - stored - float(heat.sum())
+        energy = _Energies(stored, old.work + work, old.heat + heat, old.drag)
+        return _Balance(after, supports, energy, lost)
 
-    def _pull_of_partners(self) -> Floats:
+    def _jumps(self, found: tuple[State, Solution]) -> bool:
+        """Return whether Newton's method found a distant equilibrium.
+
+        Such a step loses energy. So does one in which contact begins, but then a shorter one moves
+        the rods less.
+        """
+        balance = self._balance(self.state, *found)
+        size = max(self.energy.stored, balance.energy.stored)
+        if self.step_length >= self.longest:
+            self.moved = 0.0
+        if abs(balance.lost) <= _LOST * size:
+            return False
+        moved = float(np.abs(found[0].r - self.state.r).max())
+        if found[0].time - self.state.time > _SNAPS * self.longest:
+            self.moved = max(self.moved, moved)
+            return True
+        return moved > _FAR * self.moved
+
+    def _accept(self, before: State | None, *, snaps: bool = False) -> None:
+        """Account for an accepted step: energies, slip, extremes.
+
+        snaps : whether the step was a motion against drag. Its heat is the energy that the rods
+            lose; a gain of energy is none, and remains as an imbalance
+        """
+        at, mode = self.solution.at, self.solution.laws.mode
+        self._check_fineness(at, mode != OPEN)
+        self.forces, self.supports, self.energy, lost = self._balance(
+            before, self.state, self.solution
+        )
+        if before is not None:
+            if snaps:
+                drag = max(lost, 0.0)
+                self.energy = self.energy._replace(drag=self.energy.drag + drag)
+                self._note_snap(before, drag)
+            self.slip = self.slip + np.linalg.norm(at.slip, axis=1) * (mode == SLIP)
+            self._extremes()
+        stored, work, heat, drag = self.energy
+        self.every.append((self.state.time, stored, work, float(heat.sum()), drag))
+
+    def _note_snap(self, before: State, drag: float) -> None:
+        """Record the motion to another equilibrium, where none was found beside the last one.
+
+        Rods without friction that slide freely meet such places too, without a change of energy.
+        """
+        moved = float(np.abs(self.state.r - before.r).max())
+        where = {"largest displacement": moved, "heat of drag": drag}
+        choice = "the equilibrium to which drag leads"
+        units = {"largest displacement": "m", "heat of drag": "J"}
+        self.losses.append(Loss(self.state.time, "limit_point", where, choice, units))
+
+    def _pull_of_partners(self, state: State, at: Kinematics) -> Floats:
         """Return (partner, 2, 3) forces of bodies on the rod, and moments about their pivots."""
-        problem, at = self.problem, self.solution.at
+        problem = self.problem
         count, each = problem.contacts.bodies, len(problem.partners)
-        force = force_and_moment(at, self.state.traction)[0][:count]
-        points = self.state.r[:, problem.contacts.node[:count]].T
+        force = force_and_moment(at, state.traction)[0][:count]
+        points = state.r[:, problem.contacts.node[:count]].T
         points = points - problem.contacts.radius * at.normal[:count]
         return np.array(
             [
@@ -455,17 +509,15 @@ class _Stepper:
                     force[j::each].sum(axis=0),
                     np.cross(points[j::each] - place.pivot, force[j::each]).sum(axis=0),
                 ]
-                for j, place in enumerate(problem.placements(self.state.time))
+                for j, place in enumerate(problem.placements(state.time))
             ]
         )
 
-    def _work_of_partners(self, before: State, pull: Floats) -> float:
+    def _work_of_partners(self, before: State, time: float, pull: Floats) -> float:
         from scipy.spatial.transform import Rotation
 
         work, problem = 0.0, self.problem
-        places = zip(
-            problem.placements(before.time), problem.placements(self.state.time), strict=True
-        )
+        places = zip(problem.placements(before.time), problem.placements(time), strict=True)
         for (force, moment), (old, new) in zip(pull, places, strict=True):
             turn = Rotation.from_matrix(new.turn @ old.turn.T).as_rotvec()
             work += float(force @ (new.pivot - old.pivot) + moment @ turn)
@@ -546,6 +598,7 @@ class _Stepper:
             stored=np.array([e.stored for e in energies]),
             external_work=np.array([e.work for e in energies]),
             friction_heat=np.array([e.heat for e in energies]),
+            viscous_heat=np.array([e.drag for e in energies]),
         )
         contacts, static = self.problem.contacts, self.problem.static
         names = (
@@ -567,8 +620,9 @@ class _Stepper:
 
     def _ledger_of_steps(self) -> Ledger:
         """Return the ledger of all steps, whose heat is that of all contacts together."""
-        time, stored, work, heat = np.array(self.every).T
-        return Ledger(time, np.zeros(len(time)), stored, work, heat[:, None])
+        time, stored, work, heat, drag = np.array(self.every).T
+        zero = np.zeros(len(time))
+        return Ledger(time, zero, stored, work, heat[:, None], viscous_heat=drag)
 
     def _checks(self, ledger: Ledger) -> list[Check]:
         worst, tolerance = self.worst, self.problem.tolerance

@@ -1,0 +1,66 @@
+r"""
+A twisted rod winds around itself
+=================================
+
+**Physics.** The ends of a straight rod are closer than its length, and one of them rotates. The rod
+winds around itself: its two strands form a double helix, a plectoneme. If the helix is long, the
+tension :math:`T` and the moment :math:`M` of the straight parts follow from its lay angle
+:math:`\alpha` alone, for the energy is stationary if the helix grows or changes its angle,
+
+.. math::
+    M = \frac{2 B \sin^3\alpha \cos\alpha}{a \cos 2\alpha}, \qquad
+    T = \frac{B}{a^2} \sin^4\alpha \Big( \frac12 + \frac1{\cos 2\alpha} \Big) ,
+
+with the bending stiffness :math:`B` and the radius :math:`a` of the rod, without friction.
+
+Source: Clauvelin, Audoly and Neukirch (2008), Macromolecules 41, 4479.
+"""
+
+# %%
+# The model
+# ---------
+# Lengths are in radii :math:`a` of the rod, moments in :math:`B / a`. The right end makes
+# half a turn.
+import matplotlib.pyplot as plt
+import numpy as np
+
+import stiction as st
+from stiction.exact.rods import plectoneme_load
+
+ROD = st.rods.GivenSection(100.0, 100.0, bending=1.0, twist=0.77, outer_radius=1.0)
+rod = st.rods.plectoneme(ROD, turns=4.0, tail=20.0, elements=150, twist=np.pi)
+
+# %%
+# Method and solve
+# ----------------
+# The rod relaxes against drag to its first equilibrium. New contacts form where no equilibrium is
+# near the last one: the rod then snaps, and `losses` has an entry `limit_point`.
+path = st.rods.wrapped_path(rod, [], np.linspace(0.0, 1.0, 3), self_contact=True, steps=4)
+assert path.audit.ok
+tension, moment = path.clamp_force[:, 0, 1, 0], path.clamp_moment[:, 0, 1, 0]
+print(f"{len(path.losses)} limit points")
+
+# %%
+# The law of a long double helix
+# ------------------------------
+angle = np.linspace(0.2, 0.33, 50)
+law = np.array([plectoneme_load(a, radius=1.0, bending=1.0) for a in angle])
+along = np.interp(moment, law[:, 1], law[:, 0])
+print("tension / law:", (tension / along).round(3))
+assert np.abs(tension / along - 1.0).max() < 0.06
+
+# %%
+# Reading the result
+# ------------------
+# Left: the rod at the end, with its nodes in contact. Right: tension and moment of the ends, and
+# the law. The helix of four turns is so short that its ends count for some per cent.
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.6), layout="constrained")
+place, touches = path.position[-1], np.unique(path.node[np.flatnonzero(path.mode[-1])])
+left.plot(place[:, 1], place[:, 0], lw=3.0, color="0.7")
+left.plot(place[touches, 1], place[touches, 0], "o", color="C3", ms=3.0)
+left.set(xlabel="y / a", ylabel="x / a", aspect="equal")
+right.plot(law[:, 1], law[:, 0], color="0.5", label="long double helix")
+right.plot(moment, tension, "o", color="C0", label="computed")
+right.set(xlabel="moment M a / B", ylabel="tension T a$^2$ / B")
+right.set(xlim=(0.0, None), ylim=(0.0, None))
+right.legend()
