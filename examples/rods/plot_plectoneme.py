@@ -56,9 +56,12 @@ assert np.abs(tension / along - 1.0).max() < 0.06
 # the law. The helix of four turns is so short that its ends count for some per cent.
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.6), layout="constrained")
 place, touches = path.position[-1], np.unique(path.node[np.flatnonzero(path.mode[-1])])
-left.plot(place[:, 1], place[:, 0], lw=3.0, color="0.7")
-left.plot(place[touches, 1], place[touches, 0], "o", color="C3", ms=3.0)
-left.set(xlabel="y / a", ylabel="x / a", aspect="equal")
+# the double helix has turned about x by half the angle of the end
+far = place[np.argmax(np.hypot(place[:, 1], place[:, 2])), 1:]
+outwards = place[:, 1:] @ far / np.hypot(*far)
+left.plot(outwards, place[:, 0], lw=3.0, color="0.7")
+left.plot(outwards[touches], place[touches, 0], "o", color="C3", ms=3.0)
+left.set(xlabel="distance from the ends' axis / a", ylabel="x / a", aspect="equal")
 right.plot(law[:, 1], law[:, 0], color="0.5", label="long double helix")
 right.plot(moment, tension, "o", color="C0", label="computed")
 right.set(xlabel="moment M a / B", ylabel="tension T a$^2$ / B")
