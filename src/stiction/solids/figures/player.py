@@ -74,7 +74,7 @@ class SolidFrames:
         Verified by: tests/unit/solids/figures/test_player.py::test_bodies_that_snap_are_held
         """
         taken = self.data.snapshot_time
-        if not self.data.has("surface_x", "surface_y"):
+        if taken.size < 2 or not self.data.has("surface_x", "surface_y"):
             return np.ones(max(taken.size - 1, 0), dtype=bool)
         time = self.data.time
         rows = [int(np.argmin(np.abs(time - t))) for t in taken]

@@ -56,6 +56,17 @@ def test_bodies_that_snap_are_held(run):
     assert "move too suddenly" in movie_of(data, data.time).notes
 
 
+def test_a_single_snapshot_is_held(run):
+    cut = {
+        name: dataclasses.replace(variable, values=variable.values[:1])
+        for name, variable in run.variables.items()
+        if "snapshot" in variable.dims[:1]
+    }
+    data = SolidData(dataclasses.replace(run, variables={**run.variables, **cut}))
+    points = movie_of(data, data.time).views[0].layers[0].points
+    assert (points == data.values("drawn_position")).all()
+
+
 def test_tractions_carry_the_forces(run):
     data = SolidData(run)
     shape = data.values("normal_traction").shape
