@@ -40,6 +40,7 @@ __all__ = [
     "REST",
     "STUCK",
     "VERMILION",
+    "along",
     "colour_bar",
     "digit_room",
     "dress",
@@ -224,17 +225,9 @@ def end_labels(
     height = ax.get_position().height * _root(ax).get_figheight()
     least = 1.25 * FONT / 72.0 / height
     places = spread((np.asarray(values, dtype=np.float64) - low) / (high - low), least)
+    look: dict[str, Any] = {"transform": ax.transAxes, "size": FONT, "va": "center", "ha": "left"}
     for place, word, colour in zip(places, words, colours, strict=True):
-        ax.text(
-            1.015,
-            place,
-            word,
-            transform=ax.transAxes,
-            color=colour,
-            size=FONT,
-            va="center",
-            ha="left",
-        )
+        ax.text(1.015, place, word, color=colour, **look)
 
 
 def spread(places: Floats, least: float) -> Floats:
@@ -317,6 +310,18 @@ def digit_room(n_mass: int) -> float:
 def few(count: int, most: int) -> Ints:
     """Return at most `most` of the indices 0 ... count - 1, evenly spaced, ends included."""
     return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
+
+
+def along(mode: npt.NDArray[Any], most: int = 4 * MOST_POINTS) -> Ints:
+    """Return the indices to draw of a path: evenly spaced, and both sides of changes of `mode` (n,).
+
+    The extremes of `thin` would join distant points of an orbit.
+
+    Verified by: tests/unit/plot/test_style.py::test_a_path_keeps_its_shape_and_its_modes
+    """
+    change = np.flatnonzero(np.diff(mode))
+    change = change[few(change.size, most)]
+    return np.union1d(few(mode.size, most), np.append(change, change + 1))
 
 
 def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:

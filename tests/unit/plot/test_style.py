@@ -109,6 +109,18 @@ def test_labels_with_room_stay_where_they_are():
     assert style.spread(np.array([0.5, 0.5]), 0.1) == pytest.approx([0.45, 0.55])
 
 
+def test_a_path_keeps_its_shape_and_its_modes():
+    time = np.linspace(0.0, 1000.0, 20_001)
+    mode = np.where(np.sin(time) > 0.9, 0, 1)
+    keep = style.along(mode)
+    # chords of at most three samples, none of which joins two modes that are apart
+    assert np.diff(keep).max() == 3
+    change = np.flatnonzero(np.diff(mode))
+    assert np.isin([change, change + 1], keep).all()
+    assert style.along(mode, 100).size < 320
+    assert np.array_equal(style.along(mode[:5000]), np.arange(5000))
+
+
 def test_few_includes_both_ends():
     assert style.few(3, 10).tolist() == [0, 1, 2]
     chosen = style.few(10_000, 50)
