@@ -198,23 +198,12 @@ def key(
 ) -> None:
     """Put the legend above the axes, without a frame, in rows that read from left to right."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
-    ax.legend(
-        # matplotlib fills column by column
-        handles=[handle for start in range(columns) for handle in handles[start::columns]],
-        ncols=columns,
-        markerscale=markers,
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        frameon=False,
-        fontsize=FONT,
-        labelcolor=INK,
-        borderaxespad=0.1,
-        borderpad=0.2,
-        handlelength=1.4,
-        handletextpad=0.5,
-        columnspacing=1.0,
-        labelspacing=0.25,
-    )
+    # matplotlib fills column by column
+    handles = [handle for start in range(columns) for handle in handles[start::columns]]
+    look: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "frameon": False}
+    look |= {"fontsize": FONT, "labelcolor": INK, "borderaxespad": 0.1, "borderpad": 0.2}
+    look |= {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.0, "labelspacing": 0.25}
+    ax.legend(handles=handles, ncols=columns, markerscale=markers, **look)
 
 
 def end_labels(
@@ -313,7 +302,7 @@ def few(count: int, most: int) -> Ints:
 
 
 def along(mode: npt.NDArray[Any], most: int = 4 * MOST_POINTS) -> Ints:
-    """Return the indices to draw of a path: evenly spaced, and both sides of changes of `mode` (n,).
+    """Return the indices to draw of a path (n,): evenly spaced, and both sides of changes of mode.
 
     The extremes of `thin` would join distant points of an orbit.
 
