@@ -138,3 +138,17 @@ def test_a_chain_that_moves_at_the_start_has_no_front(baseline):
     run = dataclasses.replace(baseline, variables={**baseline.variables, "mode": moving})
     assert curve(figures_of(run).onset().axes[0], "wave √(k/m)") is None
     assert curve(figures_of(baseline).onset().axes[0], "wave √(k/m)") is not None
+
+
+def test_a_load_that_falls_later_is_no_step(ramp, wave):
+    load = ramp.variables["load"]
+    load = dataclasses.replace(load, values=np.minimum(load.values, 12.0 - load.values))
+    run = dataclasses.replace(ramp, variables={**ramp.variables, "load": load})
+    ax = figures_of(run).onset().axes[0]
+    # the first mass would need a load of 7.36 N; the largest is 6 N
+    expected = pytest.approx([np.nan, 4.905, 2.4525], abs=1e-12, nan_ok=True)
+    assert curve(ax, "critical load").get_xdata() == expected
+    assert curve(ax, "wave √(k/m)") is None
+    energy = dataclasses.replace(wave.energy, kinetic=0.0 * wave.energy.kinetic)
+    slow = dataclasses.replace(wave, energy=energy)
+    assert curve(figures_of(slow).onset().axes[0], "wave √(k/m)") is None
