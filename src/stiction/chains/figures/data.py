@@ -165,9 +165,8 @@ class ChainData(RunData):
         Verified by: tests/unit/chains/figures/test_data.py::test_critical_times_of_a_ramp
         """
         force = self.constant("critical_force")
-        load = self.load[
-            : np.append(np.flatnonzero(np.diff(self.load) < 0.0), self.load.size)[0] + 1
-        ]
+        falls = np.flatnonzero(np.diff(self.load) < 0.0)
+        load = self.load[: falls[0] + 1] if falls.size else self.load
         if force is None or load[-1] <= load[0]:
             return None
         at = np.searchsorted(load, force, side="left")
