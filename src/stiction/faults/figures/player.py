@@ -174,7 +174,7 @@ def _cycle(run: Run, time: Floats) -> m.View:
     now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
     colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
     layers: list[m.Layer] = [
-        m.Trail(places[shown], knots[shown], colour[shown]),
+        m.Trail(places[shown], np.searchsorted(knots[shown], time, "right"), colour[shown]),
         m.Dots(now[:, None], np.full((1, 1), m.INK), 5.0),
     ]
     low, high = places.min(axis=0), places.max(axis=0)

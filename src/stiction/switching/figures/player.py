@@ -155,7 +155,8 @@ def _space(frames: FlowFrames) -> m.View:
     points = np.column_stack(states)
     thinned = style.along(frames.one_mode, _MOST_POINTS)
     colour = COLOURS[frames.one_mode + 1]
-    layers: list[m.Layer] = [m.Trail(points[thinned], frames.knots[thinned], colour[thinned])]
+    passed = np.searchsorted(frames.knots[thinned], frames.time, side="right")
+    layers: list[m.Layer] = [m.Trail(points[thinned], passed, colour[thinned])]
     lost = [time for time, _ in data.losses]
     if lost:
         at = np.searchsorted(frames.knots, lost).clip(0, frames.knots.size - 1)
