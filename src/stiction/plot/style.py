@@ -165,7 +165,7 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
 
     A power of ten stands for the prefix before units such as m^2, 1/m and kg, of which a prefix
     would have another meaning.
-    Times of more than ten years are labelled in years of 365.25 days, those of more than a million
+    Spans of more than ten years are labelled in years of 365.25 days, those of more than a million
     seconds in days. The data stay in SI units: only tick labels are scaled. Call it after the
     limits are set or all curves are drawn.
 
@@ -173,9 +173,10 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """
     from stiction.plot.figure import EvenTicks, ScaledTicks
 
-    largest = float(np.abs(axis.get_view_interval()).max())
+    ends = axis.get_view_interval()
+    largest, span = float(np.abs(ends).max()), float(np.ptp(ends))
     factor, prefix, unit = 1.0, "", "" if unit == "1" else unit
-    long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= largest < np.inf]
+    long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= span < np.inf]
     if long:
         factor, unit = long[0]
     plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "days", "years") else _PLAIN[1])
@@ -188,7 +189,10 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     box = axis.axes.get_position()
     width, height = _root(axis.axes).get_size_inches()
     across = axis is axis.axes.xaxis
-    ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
+    # labels of ticks that differ in their last digits are long
+    long_labels = 0.065 * np.floor(np.log10(largest / span)) if 0.0 < span < largest else 0.0
+    apart = (_TICK_ROOM[0] + long_labels) / width if across else _TICK_ROOM[1] / height
+    ticks = (box.width if across else box.height) / apart
     axis.set_major_locator(EvenTicks(int(np.clip(ticks, 2, 6)), factor))
     axis.set_major_formatter(ScaledTicks(factor))
 

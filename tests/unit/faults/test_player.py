@@ -25,3 +25,7 @@ def test_frames_are_the_saved_slip():
     traced = run.variables["trace_time"].values
     traced = traced[style.few(traced.size, len(trail["points"]))]
     assert (trail["passed"] == np.searchsorted(traced, time, side="right")).all()
+    # at saved states the reading is the saved speed, though the trace is coarse
+    fastest = run.variables["slip_speed"].values.max(axis=1)
+    at_saved = movie_of(run, run.time).readings[-1].values
+    np.testing.assert_allclose(at_saved, np.log10(fastest), atol=1e-12)

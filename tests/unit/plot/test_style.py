@@ -67,6 +67,18 @@ def test_long_times_are_reported_in_years():
         assert at == pytest.approx(float(days) * 86400.0)
 
 
+@pytest.mark.parametrize(("begin", "span"), [(1e4, 0.02), (1e6, 2.0), (1e9, 2.0)])
+def test_late_times_have_labels_of_their_own(begin, span):
+    ax = axes_with([0.0, 1.0])
+    ax.set_xlim(begin, begin + span)
+    style.scale_axis(ax.xaxis, "time", "s")
+    assert ax.get_xlabel() == "time (s)"
+    texts = [text for _, text in tick_texts(ax.xaxis)]
+    assert len(set(texts)) == len(texts) >= 2
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+
+
 def test_ticks_of_an_axis_have_equal_decimals():
     ax = axes_with([0.0, 1.0])
     style.scale_axis(ax.yaxis, "velocity", "m/s")
