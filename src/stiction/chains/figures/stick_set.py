@@ -5,7 +5,7 @@ The projections show that the product of the intervals is larger than the set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tup
             [(i, i + 1) for i in range(n - 1)] if n <= 3 else [(0, 1), (0, n - 1), (n - 2, n - 1)]
         )
     chosen = []
-    for pair in pairs:
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
         if np.shape(pair) != (2,):
             raise ModelError(
                 "plot.stick_set.pairs",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
+from stiction.numerics.checks import floats_of
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 
@@ -420,7 +421,7 @@ def _power(axis: Axis) -> tuple[float, str]:
 def _inside(times: Sequence[float], known: Floats) -> list[float]:
     """Return `times` as a list after checking that they lie within those of `known`."""
     low, high = float(known[0]), float(known[-1])
-    asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    asked = np.atleast_1d(floats_of(times))
     if asked.ndim != 1 or asked.size == 0 or not ((asked >= low) & (asked <= high)).all():
         raise ModelError(
             "plot.times",

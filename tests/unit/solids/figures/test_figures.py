@@ -168,6 +168,8 @@ def test_times_outside_are_refused(run):
         figures_of(run).tractions(times=[2.0])
     with pytest.raises(ModelError, match=r"times between 0 and 1"):
         figures_of(run).shapes(times=[-1.0])
+    with pytest.raises(ModelError, match="times between 0 and 1"):
+        figures_of(run).shapes(times="a")
 
 
 def test_shapes_are_the_deformed_bodies(run):
