@@ -144,8 +144,8 @@ def _keys(data: SolidData) -> list[tuple[int, str]]:
     """Return the colours of dots in space, or of tractions in the plane, and their meanings."""
     if data.in_space:
         return [(m.BLUE, "sticks"), (m.RED, "slips")]
-    rubs = data.has("slides") and bool((data.values("slides") > NO_FRICTION).any())
-    if not rubs:
+    frictional = data.has("slides") and bool((data.values("slides") > NO_FRICTION).any())
+    if not frictional:
         return [(m.BLUE, "traction")]
     return [(m.BLUE, "traction in stick"), (m.RED, "traction in slip")]
 

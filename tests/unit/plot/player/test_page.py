@@ -205,7 +205,7 @@ def test_a_browser_shows_hostile_words_as_words(browser, tmp_path):
     assert json.dumps(browser.problems) == "[]"
 
 
-def test_a_browser_tells_late_times_apart(browser, tmp_path):
+def test_a_browser_distinguishes_late_times(browser, tmp_path):
     path = tmp_path / "late.html"
     path.write_text(page(still(time=1e6 + 2.0 * np.linspace(0.0, 1.0, 5), marks=[])))
     browser.open(path, reduced=True)
