@@ -53,15 +53,12 @@ class FitFigures:
         left, right = style.grid(
             figure, margins=(0.6, 0.16, 0.45, 0.3), columns=2, gaps=(0.75, 0.1)
         )[0]
-        for k, curve in enumerate(fit.curves):
-            x, word, unit = self._across(k)
-            since, clock, seconds = curve.clock - curve.clock[0], *self._clock(k)
-            for ax, at in ((left, x), (right, since)):
+        for ax, (word, unit, places) in ((left, self._across()), (right, self._clock())):
+            for k, (curve, at) in enumerate(zip(fit.curves, places, strict=True)):
                 self._pair(ax, at, np.asarray(curve.force), fit.forces[k], first=k == 0)
-        style.scale_axis(left.xaxis, word, unit)
-        style.scale_axis(right.xaxis, clock, seconds)
-        for ax in (left, right):
-            style.scale_axis(ax.yaxis, "force", "N")
+            style.scale_axis(ax.xaxis, word, unit)
+            word = "force" if self._unit else "coefficient of friction"
+            style.scale_axis(ax.yaxis, word, self._unit)
         style.key(left, columns=2, markers=2.0)
         return figure
 
@@ -70,25 +67,20 @@ class FitFigures:
         fit = self.fit
         figure = style.new_figure(style.PAGE, 2.5)
         axes = style.grid(figure, margins=(0.65, 0.16, 0.45, 0.2), columns=3, gaps=(0.75, 0.1))[0]
-        for k, (curve, r) in enumerate(zip(fit.curves, fit.residuals, strict=True)):
-            x, word, unit = self._across(k)
-            clock, seconds = self._clock(k)
-            colour = style.MASS_COLOURS[k % len(style.MASS_COLOURS)]
-            for ax, at in ((axes[0], curve.clock - curve.clock[0]), (axes[1], x)):
-                shown = style.thin(at, r)
+        for ax, (word, unit, places) in zip(axes, (self._clock(), self._across()), strict=False):
+            for k, (at, r) in enumerate(zip(places, fit.residuals, strict=True)):
+                colour, shown = style.MASS_COLOURS[k % len(style.MASS_COLOURS)], style.thin(at, r)
                 ax.plot(at[shown], r[shown], ".", ms=1.6, color=colour)
+            ax.axhline(0.0, lw=0.6, color=style.INK)
+            style.scale_axis(ax.xaxis, word, unit)
+            style.scale_axis(ax.yaxis, "residual", self._unit)
         every = np.concatenate([r[np.isfinite(r)] for r in fit.residuals])
         axes[2].hist(every, bins=30, color=_DATA, density=True)
         size = max(float(every.std()), 1e-300)
         at = np.linspace(every.min(), every.max(), 200)
         bell = np.exp(-0.5 * (at / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
         axes[2].plot(at, bell, "-", lw=1.0, color=_LAW)
-        for ax in axes[:2]:
-            ax.axhline(0.0, lw=0.6, color=style.INK)
-            style.scale_axis(ax.yaxis, "residual", "N")
-        style.scale_axis(axes[0].xaxis, clock, seconds)
-        style.scale_axis(axes[1].xaxis, word, unit)
-        style.scale_axis(axes[2].xaxis, "residual", "N")
+        style.scale_axis(axes[2].xaxis, "residual", self._unit)
         axes[2].set_yticks([])
         axes[2].set_ylabel("density")
         return figure
@@ -143,14 +135,25 @@ class FitFigures:
 
     # ---- parts of the figures
 
-    def _across(self, k: int) -> tuple[Floats, str, str]:
-        curve = self.fit.curves[k]
-        if curve.displacement is not None:
-            return np.asarray(curve.displacement), "displacement", "m"
-        return np.asarray(curve.velocity), "velocity", "m/s"
+    @property
+    def _unit(self) -> str:
+        """Unit of the measured values: none if all are coefficients of friction."""
+        forces = any((np.asarray(curve.normal_force) != 1.0).any() for curve in self.fit.curves)
+        return "N" if forces else ""
 
-    def _clock(self, k: int) -> tuple[str, str]:
-        return ("row", "") if self.fit.curves[k].time is None else ("time", "s")
+    def _across(self) -> tuple[str, str, list[Floats]]:
+        """Return word, unit and values of the displacement, or of what all curves have."""
+        curves = self.fit.curves
+        if all(curve.displacement is not None for curve in curves):
+            return "displacement", "m", [np.asarray(curve.displacement) for curve in curves]
+        return "velocity", "m/s", [curve.speeds() for curve in curves]
+
+    def _clock(self) -> tuple[str, str, list[Floats]]:
+        """Return word, unit and values of time, or the rows if a curve has no times."""
+        curves = self.fit.curves
+        if all(curve.time is not None for curve in curves):
+            return "time", "s", [curve.clock - curve.clock[0] for curve in curves]
+        return "row", "", [np.arange(float(curve.rows)) for curve in curves]
 
     def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:
         shown = style.thin(x, data)

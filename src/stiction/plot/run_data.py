@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from stiction.core.run import Run
 from stiction.errors import ModelError
+from stiction.numerics.checks import floats_of
 from stiction.plot import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RunData"]
+__all__ = ["RunData", "window_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,13 +43,10 @@ class RunData:
     def __post_init__(self) -> None:
         missing = [name for name in self.NEEDED if name not in self.run.variables]
         if missing:
-            raise ModelError(
-                "plot",
-                f"a run of {self.run.system_name} without {', '.join(missing)}",
-                "the saved variables " + ", ".join(self.NEEDED),
-                f"the figures of {self.FAMILY} are drawn from these.",
-                "solve the system again and save the run as it is.",
-            )
+            got = f"a run of {self.run.system_name} without {', '.join(missing)}"
+            needs = "the saved variables " + ", ".join(self.NEEDED)
+            why = f"the figures of {self.FAMILY} are drawn from these."
+            raise ModelError("plot", got, needs, why, "solve it again and save the run as it is.")
 
     @property
     def time_word(self) -> str:
@@ -70,3 +68,18 @@ class RunData:
         """Begin and end of the times to draw; a run that ended at once gets a unit of time."""
         begin, end = float(self.time[0]), float(self.time[-1])
         return begin, end if end > begin else begin + 1.0
+
+
+def window_of(where: str, window: object, run: Run) -> tuple[float, float]:
+    """Return begin and end of a window of time; a ModelError for one that is not inside the run.
+
+    where : argument in the message
+    """
+    low, high = float(run.time[0]), float(run.time[-1])
+    given = floats_of(window)
+    if given.shape != (2,) or not low <= given[0] < given[1] <= high:
+        unit = "" if run.time_unit == "1" else f" [{run.time_unit}]"
+        needs = f"a begin and a later end between {low:.6g} and {high:.6g}{unit}"
+        why, try_ = "saved states are drawn.", "leave it out to show the whole run."
+        raise ModelError(where, repr(window), needs, why, try_)
+    return float(given[0]), float(given[1])

@@ -40,6 +40,7 @@ __all__ = [
     "REST",
     "STUCK",
     "VERMILION",
+    "along",
     "colour_bar",
     "digit_room",
     "dress",
@@ -164,7 +165,7 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
 
     A power of ten stands for the prefix before units such as m^2, 1/m and kg, of which a prefix
     would have another meaning.
-    Times of more than ten years are labelled in years of 365.25 days, those of more than a million
+    Spans of more than ten years are labelled in years of 365.25 days, those of more than a million
     seconds in days. The data stay in SI units: only tick labels are scaled. Call it after the
     limits are set or all curves are drawn.
 
@@ -172,9 +173,10 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """
     from stiction.plot.figure import EvenTicks, ScaledTicks
 
-    largest = float(np.abs(axis.get_view_interval()).max())
+    ends = axis.get_view_interval()
+    largest, span = float(np.abs(ends).max()), float(np.ptp(ends))
     factor, prefix, unit = 1.0, "", "" if unit == "1" else unit
-    long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= largest < np.inf]
+    long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= span < np.inf]
     if long:
         factor, unit = long[0]
     plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "days", "years") else _PLAIN[1])
@@ -187,7 +189,10 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     box = axis.axes.get_position()
     width, height = _root(axis.axes).get_size_inches()
     across = axis is axis.axes.xaxis
-    ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
+    # labels of ticks that differ in their last digits are long
+    long_labels = 0.065 * np.floor(np.log10(largest / span)) if 0.0 < span < largest else 0.0
+    apart = (_TICK_ROOM[0] + long_labels) / width if across else _TICK_ROOM[1] / height
+    ticks = (box.width if across else box.height) / apart
     axis.set_major_locator(EvenTicks(int(np.clip(ticks, 2, 6)), factor))
     axis.set_major_formatter(ScaledTicks(factor))
 
@@ -197,23 +202,12 @@ def key(
 ) -> None:
     """Put the legend above the axes, without a frame, in rows that read from left to right."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
-    ax.legend(
-        # matplotlib fills column by column
-        handles=[handle for start in range(columns) for handle in handles[start::columns]],
-        ncols=columns,
-        markerscale=markers,
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        frameon=False,
-        fontsize=FONT,
-        labelcolor=INK,
-        borderaxespad=0.1,
-        borderpad=0.2,
-        handlelength=1.4,
-        handletextpad=0.5,
-        columnspacing=1.0,
-        labelspacing=0.25,
-    )
+    # matplotlib fills column by column
+    handles = [handle for start in range(columns) for handle in handles[start::columns]]
+    look: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "frameon": False}
+    look |= {"fontsize": FONT, "labelcolor": INK, "borderaxespad": 0.1, "borderpad": 0.2}
+    look |= {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.0, "labelspacing": 0.25}
+    ax.legend(handles=handles, ncols=columns, markerscale=markers, **look)
 
 
 def end_labels(
@@ -224,17 +218,9 @@ def end_labels(
     height = ax.get_position().height * _root(ax).get_figheight()
     least = 1.25 * FONT / 72.0 / height
     places = spread((np.asarray(values, dtype=np.float64) - low) / (high - low), least)
+    look: dict[str, Any] = {"transform": ax.transAxes, "size": FONT, "va": "center", "ha": "left"}
     for place, word, colour in zip(places, words, colours, strict=True):
-        ax.text(
-            1.015,
-            place,
-            word,
-            transform=ax.transAxes,
-            color=colour,
-            size=FONT,
-            va="center",
-            ha="left",
-        )
+        ax.text(1.015, place, word, color=colour, **look)
 
 
 def spread(places: Floats, least: float) -> Floats:
@@ -317,6 +303,18 @@ def digit_room(n_mass: int) -> float:
 def few(count: int, most: int) -> Ints:
     """Return at most `most` of the indices 0 ... count - 1, evenly spaced, ends included."""
     return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
+
+
+def along(mode: npt.NDArray[Any], most: int = 4 * MOST_POINTS) -> Ints:
+    """Return the indices to draw of a path (n,): evenly spaced, and both sides of changes of mode.
+
+    The extremes of `thin` would join distant points of an orbit.
+
+    Verified by: tests/unit/plot/test_style.py::test_a_path_keeps_its_shape_and_its_modes
+    """
+    change = np.flatnonzero(np.diff(mode))
+    change = change[few(change.size, most)]
+    return np.union1d(few(mode.size, most), np.append(change, change + 1))
 
 
 def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:

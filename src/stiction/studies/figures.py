@@ -81,18 +81,22 @@ class StudyFigures(Animated):
         """Return a phase diagram: the values of a discrete result, or whether it exists.
 
         The default result is the status, if it differs among the members; otherwise the diagram
-        shows whether the first saved result exists.
+        shows whether the first saved result exists. Squares of several phases at one place, as with
+        seeds, are nested.
         """
         words, place = self._phases(name)
         figure = new_figure(COLUMN, 2.7)
         ax = grid(figure, margins=(0.6, 0.16, 0.45, 0.5))[0][0]
         x, y, axes = self._plane()
+        places, at = _places(x, y)
+        found = np.zeros((len(places), len(words)), dtype=bool)
+        found[at[place >= 0], place[place >= 0]] = True
+        inside = 1.0 - (np.cumsum(found, axis=1) - 1) / np.maximum(found.sum(axis=1), 1)[:, None]
         for k, word in enumerate(words):
-            these = place == k
-            colour = MASS_COLOURS[k % len(MASS_COLOURS)]
-            ax.plot(
-                x[these], y[these], "s", ms=self._marker_size(axes), color=colour, label=word, mew=0
-            )
+            these, colour = found[:, k], MASS_COLOURS[k % len(MASS_COLOURS)]
+            areas = (self._marker_size(axes) * inside[these, k]) ** 2
+            ax.scatter(*places[these].T, s=areas, c=colour, marker="s", lw=0)
+            ax.plot([], [], "s", ms=4.0, color=colour, label=word, mew=0)
         self._label(ax, axes)
         key(ax, columns=min(len(words), 3), markers=1.5)
         return figure
@@ -124,8 +128,8 @@ class StudyFigures(Animated):
     def distribution(self, name: str | None = None) -> PaperFigure:
         """Return the histogram of a result over all members."""
         name = name or self._first()
-        values = self._result(name).ravel()
-        values = values[np.isfinite(values)]
+        result = self._result(name)
+        values = result[np.isfinite(result)]
         figure = new_figure(*_SIZE)
         ax = grid(figure, margins=(0.6, 0.16, 0.45, 0.3))[0][0]
         if values.size:
@@ -136,7 +140,7 @@ class StudyFigures(Animated):
                 low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
             ax.hist(values, bins=bins, range=(low, high), color=MASS_COLOURS[0])
         scale_axis(ax.xaxis, _words(name), self.unit(name))
-        scale_axis(ax.yaxis, "members")
+        scale_axis(ax.yaxis, "entries of all members" if result.size > len(result) else "members")
         return figure
 
     def movie(self, count: int) -> Movie:
@@ -245,7 +249,9 @@ class StudyFigures(Animated):
             with np.errstate(all="ignore"):
                 ax.pcolormesh(_edges(xs), _edges(ys), total / count, rasterized=True, **scale)
         else:
-            ax.scatter(x[good], y[good], c=drawn[good], s=6, lw=0, **scale)
+            places, at = _places(x[good], y[good])
+            mean = np.bincount(at, drawn[good]) / np.bincount(at)
+            ax.scatter(*places.T, c=mean, s=6, lw=0, **scale)
         self._label(ax, axes)
         colour_bar(ax, colours, limits, _words(name), self.unit(name))
         return figure
@@ -270,6 +276,12 @@ def _largest(values: Array) -> Array:
     known = np.isfinite(flat)
     largest = np.where(known, flat, -np.inf).max(axis=1, initial=-np.inf)
     return np.asarray(np.where(known.any(axis=1), largest, np.nan))
+
+
+def _places(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return the (p, 2) distinct places, and the place of each member."""
+    places, at = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
+    return places, at.ravel()
 
 
 def _band(values: Array) -> tuple[float, float, float]:

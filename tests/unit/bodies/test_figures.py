@@ -3,7 +3,7 @@
 import numpy as np
 
 import stiction as st
-from stiction.bodies.figures.outlines import limits, outlines, support_outline
+from stiction.bodies.figures.outlines import limits, outlines, support_outlines
 
 B = st.bodies
 
@@ -22,15 +22,27 @@ def test_outlines_stand_where_the_bodies_are():
     np.testing.assert_allclose(np.ptp(box, axis=0), [1.0, 0.5])
     disc = outlines(run, 1, places[:, 1], angles[:, 1])[0]
     np.testing.assert_allclose(np.hypot(*(disc[1:-1] - [2.0, 0.2]).T), 0.2, rtol=1e-12)
-    floor = support_outline(run, 0, *limits(run))
+    floor = support_outlines(run, 0, run.time, *limits(run))[0]
     assert floor[:, 1].max() == 0.0
-    post = support_outline(run, 1, *limits(run))
+    post = support_outlines(run, 1, run.time, *limits(run))[0]
     np.testing.assert_allclose(post.max(axis=0), [5.5, 1.0])
     axes = run.plot.scene().axes[0]
     low, high = axes.get_ylim()
     assert low < 0.0
     assert high > 0.5
     assert len(run.plot.speeds().axes) == 2
+
+
+def test_moving_supports_are_drawn_where_they_are():
+    box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5], velocity=[0.0, 1.0])
+    pusher = B.Support(B.Box(0.2, 0.2), position=[3.0, 0.5], velocity=[2.0, 0.0])
+    supports = [B.Support(velocity=[0.0, 1.0]), pusher]
+    run = st.solve(B.RigidBodies([box], supports), B.TimeStepper(1e-2), (1.0, 2.0), save=6)
+    axes = run.plot.scene().axes[0]
+    tops = [patch.get_xy()[:, 1].max() for patch in axes.patches[:12:2]]
+    np.testing.assert_allclose(tops, run.time - 1.0, atol=1e-12)
+    np.testing.assert_allclose(axes.patches[23].get_xy()[:, 0].max(), 5.1)
+    assert limits(run)[1][0] > 5.1
 
 
 def test_frames_are_the_saved_places():

@@ -37,6 +37,9 @@ def test_a_sample_holds_until_the_next_step():
     assert np.any(np.diff(x)[::2] == 0.0)
     assert np.diff(x)[::2].max() > 10.0 * step[1:].max()
     assert x[-1] == run.t_end
+    # the axis begins with the run
+    late = dataclasses.replace(run, time=np.linspace(0.5 * run.t_end, run.t_end, run.time.size))
+    assert late.plot.cycles().axes[1].get_xlim() == (0.5 * run.t_end, run.t_end)
     # an older folder has no steps: straight lines
     older = {name: v for name, v in run.variables.items() if name != "trace_step"}
     figure = dataclasses.replace(run, variables=older).plot.cycles()

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from playing import film_in
 
 from stiction.faults.figures.player import movie_of, times_of
 from stiction.io.scenario import read_scenario
+from stiction.plot import style
+from stiction.plot.player.page import page
 from stiction.solve import solve
 
 
@@ -17,3 +20,12 @@ def test_frames_are_the_saved_slip():
     assert movie.views[0].layers[2].points[:, 0, 0] == pytest.approx(slip)
     assert np.isin(run.event_log.time[run.event_log.time <= time[-1]], time).all()
     assert movie.even
+    # ruptures last seconds: the page counts the points of the trail that each frame has passed
+    trail = film_in(page(movie))["views"][1]["layers"][0]
+    traced = run.variables["trace_time"].values
+    traced = traced[style.few(traced.size, len(trail["points"]))]
+    assert (trail["passed"] == np.searchsorted(traced, time, side="right")).all()
+    # at saved states the reading is the saved speed, though the trace is coarse
+    fastest = run.variables["slip_speed"].values.max(axis=1)
+    at_saved = movie_of(run, run.time).readings[-1].values
+    np.testing.assert_allclose(at_saved, np.log10(fastest), atol=1e-12)

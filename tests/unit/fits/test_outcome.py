@@ -188,3 +188,31 @@ def test_the_drawn_profile_of_a_parabola_is_that_parabola():
     FitFigures._profile(None, ax, estimate)
     x, y = ax.lines[0].get_data()
     np.testing.assert_allclose(y, 3.0 * (x - 2.0) ** 2, atol=1e-12)
+
+
+def test_curves_of_two_kinds_share_their_axes():
+    speed = np.linspace(-0.5, 0.5, 40)
+    time = np.linspace(0.0, 3.0, 60)
+    place = 0.1 * np.sin(4.0 * time)
+    slow = st.fits.Curve(force=30.0 * np.sign(speed), velocity=speed, normal_force=100.0)
+    push = 30.0 * np.sign(np.cos(4.0 * time))
+    moved = st.fits.Curve(force=push, time=time, displacement=place, normal_force=100.0)
+    ratio = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed)
+    made = {
+        words: SimpleNamespace(
+            curves=curves,
+            forces=[np.asarray(curve.force) for curve in curves],
+            residuals=[0.01 * np.asarray(curve.force) for curve in curves],
+        )
+        for words, curves in {
+            ("velocity (m/s)", "row", "force (N)"): [slow, moved],
+            ("displacement (m)", "time (s)", "force (N)"): [moved, moved],
+            ("velocity (m/s)", "row", "coefficient of friction"): [ratio],
+        }.items()
+    }
+    for (across, clock, force), fit in made.items():
+        left, right = FitFigures(fit).data().axes
+        assert (left.get_xlabel(), right.get_xlabel(), left.get_ylabel()) == (across, clock, force)
+        first, second, _ = FitFigures(fit).residuals().axes
+        assert (first.get_xlabel(), second.get_xlabel()) == (clock, across)
+        assert first.get_ylabel().endswith("(N)") == force.endswith("(N)")

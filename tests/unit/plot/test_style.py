@@ -67,6 +67,18 @@ def test_long_times_are_reported_in_years():
         assert at == pytest.approx(float(days) * 86400.0)
 
 
+@pytest.mark.parametrize(("begin", "span"), [(1e4, 0.02), (1e6, 2.0), (1e9, 2.0)])
+def test_late_times_have_labels_of_their_own(begin, span):
+    ax = axes_with([0.0, 1.0])
+    ax.set_xlim(begin, begin + span)
+    style.scale_axis(ax.xaxis, "time", "s")
+    assert ax.get_xlabel() == "time (s)"
+    texts = [text for _, text in tick_texts(ax.xaxis)]
+    assert len(set(texts)) == len(texts) >= 2
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+
+
 def test_ticks_of_an_axis_have_equal_decimals():
     ax = axes_with([0.0, 1.0])
     style.scale_axis(ax.yaxis, "velocity", "m/s")
@@ -107,6 +119,18 @@ def test_labels_with_room_stay_where_they_are():
     places = np.array([0.7, 0.1, 0.4])
     assert np.array_equal(style.spread(places, 0.1), places)
     assert style.spread(np.array([0.5, 0.5]), 0.1) == pytest.approx([0.45, 0.55])
+
+
+def test_a_path_keeps_its_shape_and_its_modes():
+    time = np.linspace(0.0, 1000.0, 20_001)
+    mode = np.where(np.sin(time) > 0.9, 0, 1)
+    keep = style.along(mode)
+    # chords of at most three samples, none of which joins two modes that are apart
+    assert np.diff(keep).max() == 3
+    change = np.flatnonzero(np.diff(mode))
+    assert np.isin([change, change + 1], keep).all()
+    assert style.along(mode, 100).size < 320
+    assert np.array_equal(style.along(mode[:5000]), np.arange(5000))
 
 
 def test_few_includes_both_ends():

@@ -42,6 +42,29 @@ def test_phases_are_distinguished(study):
     assert len(words) == len(np.unique(study.table["events"]))
 
 
+def test_members_at_one_place_are_all_seen(study):
+    """The third field, which has no axis, hides no member."""
+    study.table["load.rate"][:] = 1.0
+    study.table["status"][:] = 0
+    study.table["events"][:] = np.arange(15) % 3
+    ax = study.plot.phase("events").axes[0]
+    sizes = [squares.get_sizes() for squares in ax.collections]
+    assert [len(np.unique(s)) for s in sizes] == [1, 1, 1]
+    assert sizes[0][0] > sizes[1][0] > sizes[2][0] > 0.0
+    assert [len(squares.get_offsets()) for squares in ax.collections] == [5, 5, 5]
+    # a sparse design: the means of equal places
+    study.table["law.mu"][:] = study.table["load.rate"][:] = np.arange(15) // 2
+    study.table["events"][:] = np.arange(15) % 2
+    points = study.plot.map("events").axes[0].collections[0]
+    assert points.get_array().tolist() == [0.5] * 7 + [0.0]
+    assert points.get_offsets()[:, 0].tolist() == list(range(8))
+
+
+def test_a_distribution_of_lists_counts_their_entries(study):
+    assert study.plot.distribution("final.x").axes[0].get_ylabel() == "entries of all members"
+    assert study.plot.distribution("events").axes[0].get_ylabel() == "members"
+
+
 def test_members_without_a_run_have_no_events_and_lists_their_largest_entry(tmp_path):
     # the second member of four is refused, and of the first three masses only the third slips
     jump = st.StaticKinetic(0.4, 0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stiction.bodies.figures.outlines import limits, outlines, spring_ends, support_outline
+from stiction.bodies.figures.outlines import limits, outlines, spring_ends, support_outlines
 from stiction.bodies.figures.player import movie_of
 from stiction.bodies.figures.space import movie_in_space, scene_in_space
 from stiction.core.run import Run
@@ -45,8 +45,10 @@ class BodyFigures(Figures):
         position, angle = run.variables["position"].values, run.variables["angle"].values
         frames = np.unique(np.linspace(0, len(run.time) - 1, _FRAMES).round().astype(int))
         for k in range(len(run.variables["support"].values)):
-            around = support_outline(run, k, low, high)
-            ax.fill(*around.T, fc=style.REST, ec=style.GREY, lw=0.7)
+            for around in support_outlines(run, k, run.time[frames], low, high):
+                # edges above all areas: a floor that rises covers where it was
+                ax.fill(*around.T, fc=style.REST, lw=0.0, zorder=0.5)
+                ax.fill(*around.T, fc="none", ec=style.GREY, lw=0.7)
         for body in range(angle.shape[1]):
             shown = outlines(run, body, position[frames, body], angle[frames, body])
             for k, points in enumerate(shown):

@@ -13,7 +13,7 @@ __all__ = [
     "outlines",
     "shape_points",
     "spring_ends",
-    "support_outline",
+    "support_outlines",
     "turned",
 ]
 
@@ -39,8 +39,24 @@ def outlines(run: Run, body: int, position: Floats, angle: Floats) -> Floats:
     return np.asarray(turned(points, angle) + position[:, None])
 
 
-def support_outline(run: Run, k: int, low: Floats, high: Floats) -> Floats:
-    """Return (k, 2) points around a support at the start [m]; of a half plane a strip in view."""
+def support_outlines(run: Run, k: int, time: Floats, low: Floats, high: Floats) -> Floats:
+    """Return (f, k, 2) points around a support [m]; of a half plane a strip in view.
+
+    A half plane that moves along itself stays, and a support that stays has one row.
+
+    Verified by: tests/unit/bodies/test_figures.py::test_moving_supports_are_drawn_where_they_are
+    """
+    points = _support_outline(run, k, low, high)[None]
+    moved = (time - run.time[0])[:, None] * run.variables["support"].values[k, 3:5]
+    if is_half_plane(run, k):
+        normal = points[0, 1] - points[0, 2]
+        normal = normal / np.hypot(*normal)
+        moved = (moved @ normal)[:, None] * normal
+    return np.asarray(points + moved[:, None] if moved.any() else points)
+
+
+def _support_outline(run: Run, k: int, low: Floats, high: Floats) -> Floats:
+    """Return (k, 2) points around a support at the start [m]."""
     values = run.variables
     surface = _surface(run, k)
     place, angle = values["support"].values[k, :2], values["support"].values[k, 2:3]
@@ -76,7 +92,8 @@ def limits(run: Run) -> tuple[Floats, Floats]:
     position, angle = run.variables["position"].values, run.variables["angle"].values
     around = [outlines(run, k, position[:, k], angle[:, k]) for k in range(angle.shape[1])]
     finite = [k for k in range(len(run.variables["support"].values)) if not is_half_plane(run, k)]
-    around += [support_outline(run, k, np.zeros(2), np.ones(2))[None] for k in finite]
+    ends, one = run.time[[0, -1]], np.ones(2)
+    around += [support_outlines(run, k, ends, 0.0 * one, one) for k in finite]
     around += list(np.moveaxis(spring_ends(run), 1, 0))
     low = np.min([one.min(axis=(0, 1)) for one in around], axis=0)
     high = np.max([one.max(axis=(0, 1)) for one in around], axis=0)

@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.figures.outlines import (
-    is_half_plane,
     limits,
     outlines,
     spring_ends,
-    support_outline,
+    support_outlines,
 )
 from stiction.core.run import Run
 from stiction.plot.player import movie as m
@@ -29,16 +28,9 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
     position = between(time, run.time, run.variables["position"].values)
     angle = between(time, run.time, run.variables["angle"].values)
     low, high = limits(run)
-    layers: list[m.Layer] = []
-    for k in range(len(run.variables["support"].values)):
-        points = support_outline(run, k, low, high)[None]
-        # a half plane that moves along itself stays; other supports move with their surface
-        moved = (time - run.time[0])[:, None] * run.variables["support"].values[k, 3:5]
-        if is_half_plane(run, k):
-            normal = points[0, 1] - points[0, 2]
-            normal = normal / np.hypot(*normal)
-            moved = (moved @ normal)[:, None] * normal
-        layers.append(_line(points + moved[:, None] if moved.any() else points, m.SURFACE))
+    supports = range(len(run.variables["support"].values))
+    around = [support_outlines(run, k, time, low, high) for k in supports]
+    layers: list[m.Layer] = [_line(points, m.SURFACE) for points in around]
     for body in range(angle.shape[1]):
         points = outlines(run, body, position[:, body], angle[:, body])
         layers.append(_line(points, m.BODIES[body % len(m.BODIES)]))

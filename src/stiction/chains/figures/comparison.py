@@ -45,6 +45,7 @@ def compare(
     Source: Axioms 14(4) 299, Figs. 8 and 9.
     Verified by: tests/unit/chains/figures/test_comparison.py::test_curves_are_the_differences
     """
+    runs = [runs] if isinstance(runs, Run) else runs
     data = [ChainData(run) for run in runs]
     names = _names(runs, labels)
     _check(data, reference)
@@ -104,7 +105,7 @@ def difference(data: ChainData, base: ChainData, name: str, i: int) -> tuple[Flo
 def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
         return [f"{run.method_name} ({k + 1})" for k, run in enumerate(runs)]
-    if isinstance(labels, str) or len(labels) != len(runs):
+    if np.ndim(labels) != 1 or len(labels) != len(runs):
         raise ModelError(
             f"{_WHERE}.labels",
             repr(labels),
@@ -133,7 +134,8 @@ def _check(data: Sequence[ChainData], reference: int) -> None:
             "differences are taken mass by mass.",
             "compare runs of one chain, solved by different methods.",
         )
-    if isinstance(reference, bool) or reference not in range(len(data)):
+    known = isinstance(reference, int | np.integer) and not isinstance(reference, bool)
+    if not known or reference not in range(len(data)):
         raise ModelError(
             f"{_WHERE}.reference",
             repr(reference),

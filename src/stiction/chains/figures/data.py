@@ -159,13 +159,15 @@ class ChainData(RunData):
     def critical_times(self) -> Floats | None:
         """(n,) times [s] at which the load reaches the critical force of each mass, NaN if never.
 
-        None if the run holds no critical forces, or if the load decreases.
+        The load counts up to its first fall. None if it does not rise before, or if the run holds
+        no critical forces.
 
         Verified by: tests/unit/chains/figures/test_data.py::test_critical_times_of_a_ramp
         """
         force = self.constant("critical_force")
-        load = self.load
-        if force is None or load.size < 2 or np.any(np.diff(load) < 0.0) or load[-1] <= load[0]:
+        falls = np.flatnonzero(np.diff(self.load) < 0.0)
+        load = self.load[: falls[0] + 1] if falls.size else self.load
+        if force is None or load[-1] <= load[0]:
             return None
         at = np.searchsorted(load, force, side="left")
         inside = (at > 0) & (at < load.size)

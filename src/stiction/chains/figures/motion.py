@@ -199,7 +199,7 @@ def _mode_image(ax: Axes, data: ChainData) -> None:
 
 def _columns(time: Floats) -> npt.NDArray[np.int64]:
     """Return for evenly spaced instants the index of the last saved time before each."""
-    count = min(time.size, style.MOST_PIXELS)
+    count = style.MOST_PIXELS  # saved times may be unevenly spaced
     middles = time[0] + (np.arange(count) + 0.5) / count * (time[-1] - time[0])
     return np.asarray(np.maximum(np.searchsorted(time, middles, side="right") - 1, 0))
 

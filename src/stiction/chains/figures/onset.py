@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
-from stiction.errors import ModelError
 from stiction.plot import style
+from stiction.plot.run_data import window_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,27 +44,12 @@ def onset(data: ChainData, window: tuple[float, float] | None = None) -> PaperFi
     Source: formulas sheet of the chains paper, section 3; Axioms 14(4) 299, Fig. 5, Table 2.
     Verified by: tests/unit/chains/figures/test_onset.py::test_critical_line_is_the_closed_form
     """
-    window = _checked(window, data)
+    shown = data.span if window is None else window_of("plot.onset.window", window, data.run)
     wide = data.n_mass > _MOST_ROWS
     figure = style.new_figure(style.COLUMN, 2.9 if wide else 1.5 + 0.24 * data.n_mass)
     ax = style.grid(figure, margins=(0.46 + style.digit_room(data.n_mass), 0.72, 0.4, 0.42))[0][0]
-    onset_panel(ax, data, window)
+    onset_panel(ax, data, shown)
     return figure
-
-
-def _checked(window: tuple[float, float] | None, data: ChainData) -> tuple[float, float]:
-    begin, end = data.span
-    if window is None:
-        return begin, end
-    if np.shape(window) != (2,) or not (window[1] > window[0]):
-        raise ModelError(
-            "plot.onset.window",
-            repr(window),
-            "a begin and a later end [s]",
-            "the diagram shows the times between them.",
-            f"for example window=({begin:.4g}, {end:.4g}).",
-        )
-    return float(window[0]), float(window[1])
 
 
 def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = None) -> None:
@@ -118,10 +103,11 @@ def slip_image(data: ChainData, window: tuple[float, float]) -> Floats:
     count = int(np.clip(inside.size, 1, style.MOST_PIXELS))
     edges = np.linspace(*window, count + 1)
     # a pixel shows the saved times inside it; one without any shows the last before its middle
-    last = np.maximum(np.searchsorted(time, 0.5 * (edges[1:] + edges[:-1]), side="right") - 1, 0)
-    first = np.minimum(np.searchsorted(time, edges[:-1], side="left"), last)
-    if inside.size <= style.MOST_PIXELS:
-        first = last
+    held = np.maximum(np.searchsorted(time, 0.5 * (edges[1:] + edges[:-1]), side="right") - 1, 0)
+    bounds = np.searchsorted(time, edges)
+    bounds[-1] = np.searchsorted(time, window[1], side="right")
+    some = bounds[1:] > bounds[:-1]
+    first, last = np.where(some, bounds[:-1], held), np.where(some, bounds[1:] - 1, held)
     n = data.n_mass
     rows = min(n, style.MOST_PIXELS)
     starts = np.linspace(0, n, rows + 1).astype(np.int64)[:-1]
@@ -176,11 +162,12 @@ def _lines(ax: Axes, data: ChainData) -> list[Any]:
             zorder=3.0,
         )
     start = data.onsets[-1]
-    # Under a slowly rising load the front follows the load, not a wave. A chain without the closed
-    # form is not loaded at its end, and one that moves at the start has no front.
-    at_rest = not data.mode[0, :-1].any()
+    # Under a slowly rising load the front follows the load, not a wave: the whole load must act at
+    # once. A chain without the closed form is not loaded at its end, one that moves at the start
+    # has no front, and without inertia there are no waves.
+    at_rest = not data.mode[0, :-1].any() and bool(np.any(data.run.energy.kinetic))
     known = data.constant("critical_force") is not None
-    sudden = critical is None and known and at_rest
+    sudden = np.abs(data.load).max() <= abs(data.load[0]) and known and at_rest
     speed = data.wave_speed if sudden else None
     if speed is not None and np.isfinite(start):
         n = data.n_mass
@@ -214,4 +201,5 @@ def _events(ax: Axes, data: ChainData, window: tuple[float, float]) -> list[Any]
         return drawn
     chosen = style.few(data.n_mass, 400)
     first = data.onsets[chosen]
+    first = np.where((first >= window[0]) & (first <= window[1]), first, np.nan)
     return ax.plot(first, chosen + 1, marker="o", mfc="white", label="first slip", **every)

@@ -5,7 +5,7 @@ The projections show that the product of the intervals is larger than the set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tup
             [(i, i + 1) for i in range(n - 1)] if n <= 3 else [(0, 1), (0, n - 1), (n - 2, n - 1)]
         )
     chosen = []
-    for pair in pairs:
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
         if np.shape(pair) != (2,):
             raise ModelError(
                 "plot.stick_set.pairs",
@@ -159,7 +159,7 @@ def _pair(ax: Axes, shadow: Shadow, i: int, j: int) -> None:
     box = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
     ax.plot(*box.T, color=style.INK, lw=0.7, ls=(0, (4, 3)), zorder=2.5)
     path = data.x[:, [i, j]]
-    keep = style.thin(path[:, 0], path[:, 1])
+    keep = style.along(3 * data.mode[:, i] + data.mode[:, j])
     ax.plot(*path[keep].T, color=style.GREY, lw=0.6, zorder=1.0)
     state = path[shadow.at]
     ax.plot(*state, ls="", marker="o", ms=4.0, color=style.VERMILION, zorder=3.0)

@@ -73,7 +73,7 @@ class FaultFigures(Figures):
                 "label": "onset of rupture",
             }
             style.key(top, top.plot(onsets, np.full(onsets.size, np.max(speed)), **look))
-        low.set_xlim(0.0, self.run.t_end)
+        low.set_xlim(self.run.time[0], self.run.t_end)
         style.scale_axis(low.xaxis, "time", "s")
         of = "" if self._cells == 1 else "\nof the fastest cell"
         top.set_ylabel(f"slip speed (m/s){of}")

@@ -45,14 +45,14 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
 
     Verified by: tests/unit/faults/test_player.py::test_frames_are_the_saved_slip
     """
-    speed = between(time, *_trace(run, "speed"))
+    speed = _fastest(run, time)
     if _cells(run) > 1:
         fast = _fast(run, time)
         views = [_along(run, time, fast)]
         # the first cell on top, as in the view
         fast = fast[:, style.few(fast.shape[1], _MOST_STRIPES)[::-1]]
     else:
-        fast = speed[:, None] > _FAST
+        fast = speed[:, None] > np.log10(_FAST)
         views = [_block(run, time, fast[:, 0]), _cycle(run, time)]
     return run_movie(
         run,
@@ -62,7 +62,7 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         "waiting; the logarithm of the speed is interpolated linearly",
         readings=[
             *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
-            m.Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
+            m.Reading("log₁₀ of the largest speed in m/s:", "", speed),
         ],
         keys=[(m.ORANGE, "ruptures"), (m.BLUE, "creeps or rests")],
         strip=np.where(fast, m.ORANGE, m.BLUE),
@@ -91,6 +91,14 @@ def _cells(run: Run) -> int:
 def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
     """Return times and values of the trace of the fastest cell."""
     return _values(run, "trace_time"), _values(run, f"trace_{name}")
+
+
+def _fastest(run: Run, time: Floats) -> Floats:
+    """Return (f,) the logarithm of the largest speed: of saved states, and traced in between."""
+    knots, traced = _trace(run, "speed")
+    speed = np.append(_values(run, "slip_speed").max(axis=1), traced)
+    knots, first = np.unique(np.append(run.time, knots), return_index=True)
+    return between(time, knots, np.log10(np.maximum(speed, 1e-30))[first])
 
 
 def _fast(run: Run, time: Floats) -> Bools:
@@ -174,7 +182,7 @@ def _cycle(run: Run, time: Floats) -> m.View:
     now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
     colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
     layers: list[m.Layer] = [
-        m.Trail(places[shown], knots[shown], colour[shown]),
+        m.Trail(places[shown], np.searchsorted(knots[shown], time, "right"), colour[shown]),
         m.Dots(now[:, None], np.full((1, 1), m.INK), 5.0),
     ]
     low, high = places.min(axis=0), places.max(axis=0)

@@ -220,18 +220,18 @@ class Cells(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Trail(Layer):
-    """A trajectory: pale as a whole, in `colour` up to the present time.
+    """A trajectory: pale as a whole, the points passed so far in `colour`.
 
     Parameters
     ----------
     points : (k, d)
-    moment : (k,) rising times of the points
+    passed : (f,) number of points passed
     colour : (k,)
     """
 
     KIND = "trail"
     points: Floats
-    moment: Floats
+    passed: Ints
     colour: Ints
 
 

@@ -73,7 +73,7 @@ def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
         clock.set_text(", ".join(word.strip() for word in words).replace("-", "−"))
         figure.draw_artist(clock)
         for panel in panels:
-            panel.show(k, float(movie.time[k]))
+            panel.show(k)
         yield np.array(canvas.buffer_rgba())[..., :3]
 
 
@@ -124,7 +124,7 @@ class _Panel:
     """Draws the layers of a view on axes; three-dimensional points by parallel projection."""
 
     def __init__(self, ax: Axes, view: m.View, size: Floats) -> None:
-        self.ax, self.view, self.time = ax, view, 0.0
+        self.ax, self.view = ax, view
         low, high = view.low, view.high
         if low.size == 3:
             a, b = view.turn
@@ -155,9 +155,8 @@ class _Panel:
             ax.plot(x, y, color=_COLOURS[m.GREY], lw=0.6)
             ax.annotate(name, (x[1], y[1]), size=FONT, color=INK)
 
-    def show(self, k: int, time: float) -> None:
+    def show(self, k: int) -> None:
         """Draw frame `k`."""
-        self.time = time
         for layer in self.view.layers:
             self._draw(layer, k)
 
@@ -289,7 +288,7 @@ class _Panel:
     def _(self, layer: m.Trail, k: int) -> None:
         places = self._project(layer.points)[:, :2]
         self._put(LineCollection([places], colors=_COLOURS[m.PALE], linewidths=0.8))
-        done = int(np.searchsorted(layer.moment, self.time, side="right"))
+        done = int(layer.passed[k])
         changes = np.flatnonzero(np.diff(layer.colour[:done])) + 1
         edges = list(itertools.pairwise([0, *changes.tolist(), done]))
         strokes = [places[begin : min(end + 1, done)] for begin, end in edges]

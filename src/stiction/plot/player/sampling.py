@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.errors import ModelError
 from stiction.plot.player.movie import RED, Mark, Movie, View
+from stiction.plot.run_data import window_of
 from stiction.plot.style import few
 
 __all__ = [
@@ -46,16 +46,9 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
 
     Verified by: tests/unit/plot/player/test_sampling.py::test_events_have_frames_of_their_own
     """
-    begin, end = float(run.time[0]), float(run.time[-1])
-    if window is None:
-        end = _valid_end(run)
-    elif np.shape(window) == (2,) and begin <= window[0] < window[1] <= end:
-        begin, end = float(window[0]), float(window[1])
-    else:
-        unit = f" [{unit_of(run)}]" if unit_of(run) else ""
-        needs = f"a begin and a later end between {begin:.6g} and {end:.6g}{unit}"
-        why, try_ = "frames are made from the saved states.", "leave it out to show the whole run."
-        raise ModelError("animate.window", repr(window), needs, why, try_)
+    begin, end = float(run.time[0]), _valid_end(run)
+    if window is not None:
+        begin, end = window_of("animate.window", window, run)
     even = np.linspace(begin, end, max(2, count))
     events = np.unique(run.event_log.time)
     events = events[(events > begin) & (events < end)]

@@ -22,6 +22,7 @@ Ints = npt.NDArray[np.int64]
 _MOST_NODES = 400  # of all rods; the last node of each rod is added
 _MOST_STRIPES = 40  # contacts under the time bar
 _MOST_SURFACE = 900  # points of the lines that show a rigid partner
+_JUDGED = 240  # times at which it is judged whether these are near the rods
 _COLOUR_OF_MODE = {0: m.PALE, ROLL: m.BLUE, SLIP: m.RED}  # 0 is open
 _ARROW = 0.2  # longest arrow over the size of the scene
 
@@ -122,14 +123,17 @@ def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
     finite : indices of the saved states that are finite; partners are interpolated between them
     """
     points, knots = data.partner_points[finite], data.time[finite]
-    if (points == points[0]).all():
-        points = points[:1]
-    else:
-        points = hermite(time, knots, points, slopes(knots, points, np.zeros(0)))
+    # where they are near is judged at times that do not depend on the frames: movies with more
+    # frames have the same lines
+    judged = points = points[:1] if (points == points[0]).all() else points
+    if len(points) > 1:
+        rates, even = slopes(knots, points, np.zeros(0)), np.linspace(*knots[[0, -1]], _JUDGED)
+        judged, points = (hermite(at, knots, points, rates) for at in (even, time))
     layers: list[m.Layer] = []
-    for partner in zip(*(data.surfaces(at) for at in points), strict=True):
-        surface = np.stack(partner)
-        lines = _grid_lines(np.asarray(near(surface, data.box).any(axis=0)))
+    both = [zip(*map(data.surfaces, places), strict=True) for places in (judged, points)]
+    for past, partner in zip(*both, strict=True):
+        surface, seen = np.stack(partner), near(np.stack(past), data.box)
+        lines = _grid_lines(np.asarray(seen.any(axis=0)))
         if not lines:
             continue
         positions = surface.reshape(len(surface), -1, 3)[:, np.concatenate(lines)]

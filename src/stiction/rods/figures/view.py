@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
+from stiction.numerics.checks import floats_of
 from stiction.rods.figures.data import RodData, Scene
 from stiction.rods.figures.partners import near
 
@@ -55,11 +56,12 @@ class View:
 
 def turn_of(angles: tuple[float, float]) -> tuple[float, float]:
     """Return (azimuth, elevation) [rad] for valid (elevation, azimuth) [degrees]."""
-    if np.shape(angles) != (2,) or not np.isfinite(angles).all():
+    given = floats_of(angles)
+    if given.shape != (2,) or not np.isfinite(given).all():
         got, needs = repr(angles), "elevation and azimuth in degrees"
         why, try_ = "it is the direction of view.", "for example view=(30.0, -60.0)."
         raise ModelError("plot.scene.view", got, needs, why, try_)
-    return float(np.deg2rad(angles[1])), float(np.deg2rad(angles[0]))
+    return float(np.deg2rad(given[1])), float(np.deg2rad(given[0]))
 
 
 def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float]) -> View:

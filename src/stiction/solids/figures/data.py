@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
+from stiction.numerics.checks import floats_of
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 
@@ -59,14 +60,20 @@ _SYMBOLS = {
     "xi": r"\xi",
     "eta": r"\eta",
 }
-# unit of each kind of quantity in dimensionless runs, with the unit of length {L}
+# unit of each kind of quantity in dimensionless runs, with the unit of length {L}: in the plane,
+# where forces and work are per width, in space, and of a tape of thickness T
 _OVER = {
     "length": "{L}",
     "force": "(E\\,{L})",
+    "energy": "(E\\,{L})",
+    "work": "(E\\,{L}^2)",
     "stress": "E",
-    "xi": "(E^2 {L})",
+    "xi": "(E^{-2} {L}^{-1})",
     "number": "",
 }
+_OVER_IN_SPACE = {**_OVER, "force": "(E\\,{L}^2)", "work": "(E\\,{L}^3)"}
+_OVER_TAPE = {**_OVER, "force": "(E\\,T\\,{L})", "energy": "(E\\,T)"}
+_OVER_TAPE |= {"work": "(E\\,T\\,{L}^2)", "stress": "(E\\,T/{L})"}
 _KINDS = {
     "displacement": "length",
     "force_x": "force",
@@ -77,8 +84,8 @@ _KINDS = {
     "contact_length_initial": "length",
     "peeling_length": "length",
     "length": "length",
-    "fracture_energy": "force",
-    "energy": "force",
+    "fracture_energy": "energy",
+    "ledger": "work",
     "surface_coordinate": "length",
     "gap": "length",
     "normal_traction": "stress",
@@ -89,7 +96,9 @@ _KINDS = {
     "xi": "xi",
     "eta": "number",
 }
-_UNITS = {"length": "m", "force": "N/m", "stress": "Pa", "xi": "m$^3$/N$^2$", "number": ""}
+_UNITS = {"length": "m", "force": "N/m", "energy": "J/m$^2$", "work": "J/m", "stress": "Pa"}
+_UNITS |= {"xi": "m$^3$/N$^2$", "number": ""}
+_UNITS_IN_SPACE = {**_UNITS, "force": "N", "work": "J"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,10 +349,16 @@ class SolidData(RunData):
         """
         symbol = _SYMBOLS.get(name, "")
         length = _LENGTHS.get(self.run.system_name, "")
-        over = _OVER[_KINDS[name]].replace("{L}", length)
+        over = self._over(name)
         if not symbol or not self.plain or not length or not over:
             return f"${symbol}$" if symbol else ""
         return f"${symbol}/{over}$"
+
+    def _over(self, name: str) -> str:
+        """Return the unit of `name` in a dimensionless run."""
+        units = _OVER_IN_SPACE if self.in_space else _OVER
+        units = _OVER_TAPE if self.run.system_name == "TapePeeling" else units
+        return units[_KINDS[name]].replace("{L}", _LENGTHS.get(self.run.system_name, ""))
 
     def place(self, axis: str) -> str:
         """Return the label of a coordinate axis: its name over the unit of length, or with it."""
@@ -356,13 +371,13 @@ class SolidData(RunData):
         """Label an axis with a word, the symbol of `name`, and its unit."""
         from stiction.plot.figure import ScaledTicks
 
-        kind = _KINDS[name]
         length = _LENGTHS.get(self.run.system_name, "")
         if self.plain and length and not _SYMBOLS.get(name):
-            over = _OVER[kind].replace("{L}", length)
+            over = self._over(name)
             style.scale_axis(axis, f"{word} / ${over}$" if over else word)
         else:
-            unit = "" if self.plain else _UNITS[kind]
+            units = _UNITS_IN_SPACE if self.in_space else _UNITS
+            unit = "" if self.plain else units[_KINDS[name]]
             power, times = _power(axis) if self.plain else (1.0, "")
             symbol = self.ratio(name)
             if times and not symbol:
@@ -406,7 +421,7 @@ def _power(axis: Axis) -> tuple[float, str]:
 def _inside(times: Sequence[float], known: Floats) -> list[float]:
     """Return `times` as a list after checking that they lie within those of `known`."""
     low, high = float(known[0]), float(known[-1])
-    asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    asked = np.atleast_1d(floats_of(times))
     if asked.ndim != 1 or asked.size == 0 or not ((asked >= low) & (asked <= high)).all():
         raise ModelError(
             "plot.times",

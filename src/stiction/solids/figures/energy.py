@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from stiction.core.ledger import Ledger
 from stiction.core.run import Run
@@ -34,7 +35,9 @@ def energy(data: SolidData) -> PaperFigure:
     handles = ledger_handles(run, lines=False)
     figure, (above, below) = page(2.9, handles, rows=2, heights=[1.6, 0.8])
     ledger_panel(above, run)
-    data.label(above.yaxis, "energy", "ledger" if data.plain else "ledger per width")
+    data.label(
+        above.yaxis, "ledger", "ledger" if data.plain or data.in_space else "ledger per width"
+    )
     _imbalance(below, run.energy)
     if over_u:
         data.displacement_axis(below)
@@ -63,21 +66,24 @@ def _ledgered(data: SolidData) -> tuple[Run, bool]:
     first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
     full = np.zeros(ledger.time.size)
     adhesive = full + ledger.adhesive
+
+    def since(term: float | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.asarray((full + term)[first:] - (full + term)[first])
+
     u = np.interp(ledger.time, data.time, data.values("displacement"))[first:]
     step = np.diff(u)
     over_u = bool(u.size > 1 and (np.all(step > 0.0) or np.all(step < 0.0)))
-    work, heat = ledger.external_work, ledger.friction_heat
-    algorithmic = full + ledger.algorithmic
+    heat = ledger.friction_heat
     driven = dataclasses.replace(
         ledger,
         time=u if over_u else ledger.time[first:],
         kinetic=(full + ledger.kinetic)[first:],
         stored=(full + ledger.stored)[first:],
         adhesive=(adhesive - np.nanmin(adhesive[first:]))[first:],
-        external_work=(work - work[first])[first:],
+        external_work=since(ledger.external_work),
         friction_heat=(heat - heat[first])[first:],
-        viscous_heat=(full + ledger.viscous_heat)[first:],
-        impact_loss=(full + ledger.impact_loss)[first:],
-        algorithmic=(algorithmic - algorithmic[first])[first:],
+        viscous_heat=since(ledger.viscous_heat),
+        impact_loss=since(ledger.impact_loss),
+        algorithmic=since(ledger.algorithmic),
     )
     return dataclasses.replace(data.run, energy=driven), over_u

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stiction.plot import style
 from stiction.plot.player import movie as m
 from stiction.plot.player.sampling import between, held, run_movie
-from stiction.solids.figures.data import SLIDES, SolidData
+from stiction.solids.figures.data import NO_FRICTION, SLIDES, SolidData
 
 __all__ = ["SolidFrames", "movie_of", "times_of"]
 
@@ -74,7 +74,7 @@ class SolidFrames:
         Verified by: tests/unit/solids/figures/test_player.py::test_bodies_that_snap_are_held
         """
         taken = self.data.snapshot_time
-        if not self.data.has("surface_x", "surface_y"):
+        if taken.size < 2 or not self.data.has("surface_x", "surface_y"):
             return np.ones(max(taken.size - 1, 0), dtype=bool)
         time = self.data.time
         rows = [int(np.argmin(np.abs(time - t))) for t in taken]
@@ -135,8 +135,19 @@ def movie_of(data: SolidData, time: Floats) -> m.Movie:
         if data.has(name)
     ]
     views = [m.View(title, layers, low - spare, high + spare, axes, height=shape)]
-    keys = [(m.BLUE, "traction in stick"), (m.RED, "traction in slip")]
+    drawn = any(isinstance(layer, m.Dots | m.Arrows) for layer in layers)
+    keys = _keys(data) if drawn else []
     return run_movie(data.run, time, views, _notes(frames), readings=readings, keys=keys)
+
+
+def _keys(data: SolidData) -> list[tuple[int, str]]:
+    """Return the colours of dots in space, or of tractions in the plane, and their meanings."""
+    if data.in_space:
+        return [(m.BLUE, "sticks"), (m.RED, "slips")]
+    frictional = data.has("slides") and bool((data.values("slides") > NO_FRICTION).any())
+    if not frictional:
+        return [(m.BLUE, "traction")]
+    return [(m.BLUE, "traction in stick"), (m.RED, "traction in slip")]
 
 
 def _unit(data: SolidData, name: str) -> str:

@@ -214,6 +214,9 @@ def _variables(
         units = {**units, "drive": units["time"]}
     for name, values in curves.items():
         kind, meaning = _CURVES[name] if name in _CURVES else _numbered(name)
+        if problem.dim != _PLANE:
+            meaning = meaning.removesuffix(", per out-of-plane width")
+            meaning = meaning.replace("per peeled length", "per peeled area")
         variables[name] = Variable(values, ("time",), units[kind], meaning)
     samples = record.samples
     if samples and samples[0].energy.condition_work:

@@ -71,14 +71,14 @@ def path(ax: Any, series: Floats, mode: Ints, *, width: float = 0.9, zorder: flo
     series : (2 or 3, t) coordinates
     mode : (t,) -1, 0, 1
     """
+    drawn = style.along(mode)
+    series, mode = series[:, drawn], mode[drawn]
     for value in (1, -1, 0):
         # an interval extends to the first point of the next mode, without a gap
         shown = mode == value
         shown[1:] |= shown[:-1].copy()
         if shown.any():
-            thinned = style.thin(*series)
-            segments = np.where(shown, series, np.nan)[:, thinned]
-            ax.plot(*segments, color=LINES[value], lw=width, zorder=zorder)
+            ax.plot(*np.where(shown, series, np.nan), color=LINES[value], lw=width, zorder=zorder)
 
 
 def _one_mode(data: FlowData) -> Ints:

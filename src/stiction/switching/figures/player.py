@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.plot import style
 from stiction.plot.player import movie as m
 from stiction.plot.player.sampling import between, held, hermite, run_movie, slopes
 from stiction.switching.figures.data import FlowData, symbol
@@ -22,6 +23,7 @@ Ints = npt.NDArray[np.int64]
 # colours of h < 0, sliding, h > 0
 COLOURS = np.array([m.ORANGE, m.GREEN, m.BLUE])
 _SLIDE = 0
+_MOST_POINTS = 6000  # of the trail
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +153,10 @@ def _space(frames: FlowFrames) -> m.View:
         states, shown = [frames.knots, *states], [frames.time, *shown]
         labels = [data.time_word, *labels]
     points = np.column_stack(states)
-    thinned = _thinned(points, frames.one_mode)
+    thinned = style.along(frames.one_mode, _MOST_POINTS)
     colour = COLOURS[frames.one_mode + 1]
-    layers: list[m.Layer] = [m.Trail(points[thinned], frames.knots[thinned], colour[thinned])]
+    passed = np.searchsorted(frames.knots[thinned], frames.time, side="right")
+    layers: list[m.Layer] = [m.Trail(points[thinned], passed, colour[thinned])]
     lost = [time for time, _ in data.losses]
     if lost:
         at = np.searchsorted(frames.knots, lost).clip(0, frames.knots.size - 1)
@@ -165,15 +168,3 @@ def _space(frames: FlowFrames) -> m.View:
     spare = np.where(high > low, 0.05 * (high - low), np.maximum(0.05 * np.abs(high), 1e-12))
     title = "the path in the space of the states" if len(labels) > 2 else "the path"
     return m.View(title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72)
-
-
-_MOST_POINTS = 6000
-
-
-def _thinned(points: Floats, mode: Ints) -> Ints:
-    """Return the numbers of points to draw: both ends, changes of mode, and evenly spaced ones."""
-    if len(points) <= _MOST_POINTS:
-        return np.arange(len(points))
-    change = np.flatnonzero(np.diff(mode) != 0)
-    even = np.linspace(0, len(points) - 1, _MOST_POINTS).astype(np.int64)
-    return np.unique(np.concatenate([even, change, change + 1]))

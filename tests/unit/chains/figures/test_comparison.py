@@ -70,6 +70,8 @@ def test_many_masses_are_a_selection(huge):
         ({"labels": "abc"}, "labels: got 'abc'"),
         ({"reference": 3}, "reference: got 3; needs a number from 0 to 2"),
         ({"reference": True}, "reference: got True"),
+        ({"reference": 1.0}, r"reference: got 1\.0"),
+        ({"labels": 5}, "labels: got 5"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(runs, change, message):
@@ -77,6 +79,8 @@ def test_what_cannot_be_compared_is_refused(runs, change, message):
     labels, reference = change.get("labels"), change.get("reference", 0)
     with pytest.raises(ModelError, match=message):
         compare(chosen, labels, reference=reference)
+    with pytest.raises(ModelError, match="1 run;"):
+        compare(runs[0])
 
 
 def test_other_sizes_and_other_times_are_refused(runs, wave):

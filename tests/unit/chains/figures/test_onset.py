@@ -38,10 +38,33 @@ def test_image_is_grey_where_masses_stick(name, request):
     image = slip_image(ChainData(run), (run.time[0], run.time[-1]))
     mode, v = run.variables["mode"].values, run.variables["v"].values
     assert image.shape == (mode.shape[1], run.time.size)
-    middles = run.time[0] + (np.arange(run.time.size) + 0.5) / run.time.size * run.time[-1]
-    at = np.searchsorted(run.time, middles, side="right") - 1
-    assert np.array_equal(np.isnan(image.T), mode[at] == 0)
-    assert np.array_equal(image.T[mode[at] != 0], v[at][mode[at] != 0])
+    # of evenly spaced samples each has a pixel of its own
+    assert np.array_equal(np.isnan(image.T), mode == 0)
+    assert np.array_equal(image.T[mode != 0], v[mode != 0])
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        np.linspace(0.0, 1.0, 4001),
+        np.concatenate([np.linspace(0.0, 0.1, 500), np.linspace(0.11, 1.0, 50)]),
+    ],
+)
+def test_every_peak_is_seen(baseline, time):
+    mode, v = np.zeros((time.size, 3), dtype=np.int8), np.zeros((time.size, 3))
+    mode[:, 1], v[:, 1] = 1, np.random.default_rng(1).uniform(0.1, 1.0, time.size)
+    variables = {
+        name: dataclasses.replace(baseline.variables[name], values=values)
+        for name, values in (("mode", mode), ("v", v))
+    }
+    variables = {**baseline.variables, **variables}
+    image = slip_image(
+        ChainData(dataclasses.replace(baseline, time=time, variables=variables)), (0.0, 1.0)
+    )[1]
+    edges = np.linspace(0.0, 1.0, image.size + 1)
+    fastest = np.zeros(image.size)
+    np.maximum.at(fastest, np.searchsorted(edges[:-1], time, side="right") - 1, v[:, 1])
+    assert np.array_equal(image[fastest > 0.0], fastest[fastest > 0.0])
 
 
 def test_shared_pixels_show_the_fastest_slip(huge):
@@ -70,6 +93,8 @@ def test_too_many_events_leave_the_first_slips(huge):
     assert len(marks.get_xdata()) == 400
     assert curve(ax, "slip") is None
     assert len(ax.get_children()) < 60
+    late = curve(figures_of(huge).onset(window=(0.5, 1.0)).axes[0], "first slip").get_xdata()
+    assert np.nanmin(late) >= 0.5
 
 
 def test_colours_follow_the_signs(baseline, ramp):
@@ -98,7 +123,10 @@ def test_labels_and_window(baseline):
     assert marked == early.sum() > 0
 
 
-@pytest.mark.parametrize("window", [(1.0, 1.0), (2.0, 1.0), (1.0,), 3.0])
+@pytest.mark.parametrize(
+    "window",
+    [(1.0, 1.0), (2.0, 1.0), (1.0,), 3.0, (0.0, np.inf), (-5.0, 0.0), (10.0, 11.0), ("a", "b")],
+)
 def test_a_wrong_window_is_refused(baseline, window):
     with pytest.raises(ModelError, match=r"onset\.window: got"):
         figures_of(baseline).onset(window=window)
@@ -110,3 +138,17 @@ def test_a_chain_that_moves_at_the_start_has_no_front(baseline):
     run = dataclasses.replace(baseline, variables={**baseline.variables, "mode": moving})
     assert curve(figures_of(run).onset().axes[0], "wave √(k/m)") is None
     assert curve(figures_of(baseline).onset().axes[0], "wave √(k/m)") is not None
+
+
+def test_a_load_that_falls_later_is_no_step(ramp, wave):
+    load = ramp.variables["load"]
+    load = dataclasses.replace(load, values=np.minimum(load.values, 12.0 - load.values))
+    run = dataclasses.replace(ramp, variables={**ramp.variables, "load": load})
+    ax = figures_of(run).onset().axes[0]
+    # the first mass would need a load of 7.36 N; the largest is 6 N
+    expected = pytest.approx([np.nan, 4.905, 2.4525], abs=1e-12, nan_ok=True)
+    assert curve(ax, "critical load").get_xdata() == expected
+    assert curve(ax, "wave √(k/m)") is None
+    energy = dataclasses.replace(wave.energy, kinetic=0.0 * wave.energy.kinetic)
+    slow = dataclasses.replace(wave, energy=energy)
+    assert curve(figures_of(slow).onset().axes[0], "wave √(k/m)") is None

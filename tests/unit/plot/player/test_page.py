@@ -205,6 +205,14 @@ def test_a_browser_shows_hostile_words_as_words(browser, tmp_path):
     assert json.dumps(browser.problems) == "[]"
 
 
+def test_a_browser_distinguishes_late_times(browser, tmp_path):
+    path = tmp_path / "late.html"
+    path.write_text(page(still(time=1e6 + 2.0 * np.linspace(0.0, 1.0, 5), marks=[])))
+    browser.open(path, reduced=True)
+    browser.press("ArrowRight")
+    assert browser.run('byId("clock").textContent') == "t = 1000000.500 s"
+
+
 def test_a_page_is_short_in_words():
     page = Page("<!DOCTYPE html>" + "x" * 5000)
     assert repr(page) == "<Page: 5 kB of HTML in `text`; a notebook plays it>"

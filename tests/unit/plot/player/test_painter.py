@@ -237,13 +237,12 @@ def test_cells_are_drawn_the_nearest_last():
 
 
 @pytest.mark.parametrize(
-    ("time", "strokes"), [(2.5, [(0, 3), (2, 3)]), (3.0, [(0, 3), (2, 4)]), (9.0, [(0, 3), (2, 6)])]
+    ("frame", "strokes"), [(0, [(0, 3), (2, 3)]), (1, [(0, 3), (2, 4)]), (2, [(0, 3), (2, 6)])]
 )
-def test_a_trail_is_drawn_up_to_now(time, strokes):
+def test_a_trail_is_drawn_up_to_now(frame, strokes):
     made, put = panel()
-    made.time = time
     tones = np.array([m.BLUE, m.BLUE, m.RED, m.RED, m.RED, m.RED])
-    made._draw(m.Trail(POINTS[0], np.arange(6.0), tones), 0)
+    made._draw(m.Trail(POINTS[0], np.array([3, 4, 6]), tones), frame)
     pale, done = put
     np.testing.assert_allclose(vertices(pale)[0], POINTS[0])
     for path, (begin, end) in zip(vertices(done), strokes, strict=True):
@@ -257,10 +256,10 @@ def test_a_layer_without_a_painter_is_a_fault():
         made._draw(3, 0)
 
 
-def test_a_frame_shows_every_layer_at_its_time():
+def test_a_frame_shows_every_layer():
     made, _ = panel()
     made.view = SimpleNamespace(layers=["one", "two"])
     seen = []
-    made._draw = lambda layer, k: seen.append((layer, k, made.time))
-    made.show(4, 2.5)
-    assert seen == [("one", 4, 2.5), ("two", 4, 2.5)]
+    made._draw = lambda layer, k: seen.append((layer, k))
+    made.show(4)
+    assert seen == [("one", 4), ("two", 4)]

@@ -450,7 +450,7 @@ def test_times_outside_are_refused(run, time):
 
 
 def test_bad_views_and_names_are_refused(run):
-    for view in ((1.0,), (np.nan, 0.0), 3.0):
+    for view in ((1.0,), (np.nan, 0.0), 3.0, ("a", "b")):
         with pytest.raises(ModelError, match="azimuth"):
             figures_of(run).scene(view=view, tubes=False)
         with pytest.raises(ModelError, match="azimuth"):

@@ -35,6 +35,17 @@ def test_partners_move_and_rods_have_their_radii():
     np.testing.assert_allclose(distance, 0.1, rtol=1e-12)
 
 
+def test_movies_of_one_run_have_the_same_lines():
+    # the ball clips a corner of the region in which partners are drawn
+    line = st.rods.Straight([0.0, 0.0, 0.0], [0.5, 0.0, 0.0])
+    rod = st.rods.CosseratRod(st.rods.CircularSection(0.02, 1e6), line, elements=4)
+    ball = st.rods.SpherePartner([0.24, 0.0, 0.93], 0.1, velocity=[60.0, 0.0, -60.0])
+    rods = st.rods.Rods([rod], partners=[ball])
+    data = RodData(solve(rods, st.rods.RollingLeapfrog(), (0.0, 0.02), save=21))
+    few, many = (movie_of(data, np.linspace(0.0, 0.02, count)) for count in (30, 59))
+    assert few.views[0].layers[0].starts == many.views[0].layers[0].starts
+
+
 def test_grid_lines_are_few_and_have_gaps():
     shown = np.ones((100, 100), dtype=bool)
     lines = _grid_lines(shown)

@@ -16,6 +16,7 @@ from stiction.io.store import load, save
 from stiction.plot import figures_of, write_figures
 from stiction.solids import Q1, Body, Boundary, Fixed, LinearElastic, Program, Traction, rectangle
 from stiction.solids.figures.data import SolidData
+from stiction.solids.figures.energy import _ledgered
 from stiction.solids.figures.outline import borders, loops, outline
 
 matplotlib.use("Agg")
@@ -167,6 +168,8 @@ def test_times_outside_are_refused(run):
         figures_of(run).tractions(times=[2.0])
     with pytest.raises(ModelError, match=r"times between 0 and 1"):
         figures_of(run).shapes(times=[-1.0])
+    with pytest.raises(ModelError, match="times between 0 and 1"):
+        figures_of(run).shapes(times="a")
 
 
 def test_shapes_are_the_deformed_bodies(run):
@@ -213,10 +216,21 @@ def test_ledger_is_drawn_over_displacement(run):
     above, below = figures_of(run).energy().axes
     assert above.get_xlim() == (0.0, 100.0)
     assert below.get_xlabel() == "displacement $u/L_0$"
-    assert above.get_ylabel() == "ledger / $(E\\,L_0)$"
+    assert above.get_ylabel() == "ledger / $(E\\,L_0^2)$"
     put_in = above.get_lines()[-1]
     np.testing.assert_allclose(put_in.get_ydata(), run.energy.external_work, atol=1e-12)
     np.testing.assert_allclose(put_in.get_xdata(), run.variables["displacement"].values)
+
+
+def test_the_ledger_begins_with_the_drive(sheared):
+    heat = np.linspace(1.0, 2.0, sheared.time.size)
+    work = sheared.energy.external_work + heat
+    energy = dataclasses.replace(sheared.energy, viscous_heat=heat, external_work=work)
+    drawn, _ = _ledgered(SolidData(dataclasses.replace(sheared, energy=energy)))
+    assert SolidData(sheared).begin > 0
+    assert drawn.energy.viscous_heat[0] == 0.0
+    before, _ = _ledgered(SolidData(sheared))
+    np.testing.assert_allclose(drawn.energy.imbalance, before.energy.imbalance, atol=1e-12)
 
 
 def test_a_path_that_turns_back_is_drawn_over_time(run):
@@ -260,6 +274,24 @@ def test_labels_carry_units(run):
     assert axes[1].get_xlabel() == "displacement $u$ (m)"
     assert axes[1].get_ylabel() == "vertical force $F_y$ (mN/m)"
     assert data.state(0.5) == "$u = 50\\,\\mathrm{m}$"
+    assert figures_of(metres).energy().axes[0].get_ylabel() == "ledger per width (J/m)"
+
+
+def test_labels_in_space_are_not_per_width(run):
+    def label_of(run, figure):
+        places = run.variables["drawn_position"]
+        flat = np.concatenate([places.values, 0.0 * places.values[..., :1]], axis=-1)
+        variables = {**run.variables, "drawn_position": dataclasses.replace(places, values=flat)}
+        run = dataclasses.replace(run, variables=variables)
+        return getattr(figures_of(run), figure)().axes[0].get_ylabel().replace("10^{3}\\,", "")
+
+    cap, tape = (dataclasses.replace(run, system_name=n) for n in ("CapSliding3D", "TapePeeling"))
+    assert label_of(cap, "forces") == "horizontal force $F_x/(E\\,L_0^2)$"
+    assert label_of(cap, "energy") == "ledger / $(E\\,L_0^3)$"
+    assert label_of(tape, "forces") == "horizontal force $F_x/(E\\,T\\,L_0)$"
+    metres = strip(unit="m")
+    assert label_of(metres, "forces") == "horizontal force $F_x$ (µN)"
+    assert label_of(metres, "energy") == "ledger (J)"
 
 
 def test_small_values_have_a_power_of_ten(run):

@@ -56,6 +56,32 @@ def test_bodies_that_snap_are_held(run):
     assert "move too suddenly" in movie_of(data, data.time).notes
 
 
+def test_the_key_says_what_is_drawn(run):
+    def words_of(**changes):
+        made = {n: dataclasses.replace(run.variables[n], values=v) for n, v in changes.items()}
+        data = SolidData(dataclasses.replace(run, variables={**run.variables, **made}))
+        return [word for _, word in movie_of(data, data.time[:2]).keys]
+
+    slides = run.variables["slides"].values
+    assert words_of() == ["traction in stick", "traction in slip"]
+    assert words_of(slides=0 * slides) == ["traction"]
+    tractions = {
+        n: 0.0 * run.variables[n].values for n in ("normal_traction", "tangential_traction")
+    }
+    assert words_of(**tractions) == []
+
+
+def test_a_single_snapshot_is_held(run):
+    cut = {
+        name: dataclasses.replace(variable, values=variable.values[:1])
+        for name, variable in run.variables.items()
+        if "snapshot" in variable.dims[:1]
+    }
+    data = SolidData(dataclasses.replace(run, variables={**run.variables, **cut}))
+    points = movie_of(data, data.time).views[0].layers[0].points
+    assert (points == data.values("drawn_position")).all()
+
+
 def test_tractions_carry_the_forces(run):
     data = SolidData(run)
     shape = data.values("normal_traction").shape

@@ -125,7 +125,10 @@ def _panel(
         np.clip(np.searchsorted(data.time[samples], even + 1e-9 * (end - begin)) - 1, 0, None)
     ]
     image = data.values(name)[np.ix_(at, columns)].T
-    length = data.length(name)
+    length, place = data.length(name), data.place(name)[columns]
+    # pixels have their middles at the nodes and instants
+    half = [0.5 * (x[-1] - x[0]) / max(x.size - 1, 1) for x in (even, place)]
+    extent = (begin - half[0], end + half[0], place[0] - half[1], place[-1] + half[1])
     ax.imshow(
         image,
         cmap=field_colours(),
@@ -133,7 +136,7 @@ def _panel(
         vmax=largest,
         origin="lower",
         aspect="auto",
-        extent=(begin, end, 0.0, length),
+        extent=extent,
         interpolation="antialiased",
         zorder=1.0,
     )
@@ -142,6 +145,7 @@ def _panel(
     for colour, width in (("white", 2.2), (CONTACT, 1.1)):
         ax.plot(data.time[thinned], s[thinned], color=colour, lw=width, zorder=2.0)
     data.end_lines(ax)
+    ax.set_xlim(begin, end)
     ax.set_ylim(0.0, length)
     style.scale_axis(ax.yaxis, f"place on {name}")
 

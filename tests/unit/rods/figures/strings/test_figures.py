@@ -103,8 +103,12 @@ def test_field_shows_the_saved_waves(run):
     figure = figures_of(run).field()
     upper, lower = figure.axes[:2]
     (image,) = upper.images
-    assert image.get_extent() == pytest.approx([0.0, 60.0, 0.0, LENGTH])
     shown = np.asarray(image.get_array())
+    # the middles of the outermost pixels are the ends of the string, and of the run
+    below, left = LENGTH / (shown.shape[0] - 1), 60.0 / (shown.shape[1] - 1)
+    ends = [-0.5 * left, 60.0 + 0.5 * left, -0.5 * below, LENGTH + 0.5 * below]
+    assert image.get_extent() == pytest.approx(ends)
+    assert upper.get_ylim() == (0.0, LENGTH)
     assert np.array_equal(shown, run.variables["u"].values.T)
     (other,) = lower.images
     # one scale for both, or the string at rest would look as loud as the other
@@ -121,7 +125,7 @@ def test_field_shows_the_saved_waves(run):
     assert ax.get_ylabel() == "place on v"
 
 
-@pytest.mark.parametrize("window", [(5.0, 4.0), (-1.0, 4.0), (0.0, 61.0), 3.0])
+@pytest.mark.parametrize("window", [(5.0, 4.0), (0.0, 61.0), 3.0, ("a", "b")])
 def test_bad_windows_are_refused(run, window):
     with pytest.raises(ModelError, match="leave it out"):
         figures_of(run).field(window=window)
