@@ -1,42 +1,47 @@
 """Whether bodies may rest where they are, and whether they must.
 
-They *may* rest if contact forces exist that balance all loads inside the friction cones; in the
-plane a linear programme decides. They *must* rest if no other acceleration obeys Coulomb's law:
-that is the uniqueness of the velocities of the frictional contact problem. A pile that may rest and
-of which it is not proven that it must can also move under the same loads.
+They *may* rest if contact forces exist that balance all loads inside the friction cones. In the
+plane a linear programme decides; in space one decides with planes that cut off what lies outside
+the cones. They *must* rest if no other acceleration obeys Coulomb's law: that is the uniqueness of
+the velocities of the frictional contact problem. A pile that may rest and of which it is not proven
+that it must can also move under the same loads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.contact_kernels import Contact
-from stiction.bodies.contacts import local_problem, name_of, surfaces_of
-from stiction.bodies.impulse_kernels import contact_rows, contact_velocities
+from stiction.bodies.contacts import name_of
+from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import ROUNDED, RigidBodies
-from stiction.bodies.springs import Springs
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.arrays import Table
+from stiction.numerics.checks import numbers
+from stiction.numerics.friction_problem.programmes import Optimum, cone_rows, maximise
 from stiction.numerics.friction_problem.uniqueness import uniqueness
+
+if TYPE_CHECKING:
+    from stiction.bodies.space.mechanics import SpatialMechanics
+    from stiction.bodies.space.model import SpatialBodies
 
 __all__ = ["Rest", "rests", "steepest_rest"]
 
 Floats = npt.NDArray[np.float64]
 
-# largest imbalance of a solution of the linear programme, as a fraction of the load of each body.
-# Chosen
-_FEASIBLE = 1e-10
-# least load, over the largest one, of which that fraction is taken: rounding of forces that a light
+# least load, over the largest one, of which an imbalance is taken: rounding of forces that a light
 # body carries between heavy ones is no imbalance. Chosen
 _LIGHT = 1e-6
 # largest factor of the second load of the linear programme: the tangent of a right angle
 _STEEPEST = 1e6
-# status of the linear programme: solved, infeasible
-_SOLVED, _INFEASIBLE = 0, 2
+# coefficient of friction of a pyramid of eight faces inside the cone, over that of the cone
+_INSIDE = float(np.cos(np.pi / 8))
+# largest cosine of the angle between gravity and a direction normal to it. Chosen
+_ALONG = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,9 @@ class Rest:
     must : "yes", or "not decided"; "no" where they may not
     why : what proves `must`
     pairs : (n,) names of the bodies of each contact
-    forces : (n, 2) admissible normal and tangential forces of least total normal force [N]; None
-        where there are none
+    forces : (n, 2) admissible normal and tangential forces of least total normal force [N], in
+        space any admissible ones, (n, 3) on the first bodies in the axes of space; None where there
+        are none
     """
 
     may: bool
@@ -66,19 +72,42 @@ class Rest:
         return f"<Rest: the bodies may rest; {must}: {self.why}>"
 
 
-def rests(system: RigidBodies) -> Rest:
+class _Statics(NamedTuple):
+    """Closed contacts of bodies at rest, and the loads that their forces balance.
+
+    A contact has d force components, 2 in the plane and 3 in space; a body has k loads, 3 or 6.
+
+    Attributes
+    ----------
+    contacts : (c,) table
+    mu : (c,) coefficients of friction
+    rows : (k n, d c) J^T: loads on bodies by unit forces of contacts
+    loads : (n, k) loads on bodies; in space moments are about principal axes [N], [N m]
+    scale : the largest load [N]
+    """
+
+    m: Mechanics | SpatialMechanics
+    contacts: Table[object]
+    mu: Floats
+    rows: Floats
+    loads: Floats
+    scale: float
+
+
+def rests(system: RigidBodies | SpatialBodies) -> Rest:
     """Return whether bodies may rest and must rest in their places at the start.
 
     Velocities at the start, and those of supports, are ignored. Surfaces touch whose gap is at most
     1e-6 of the smallest thickness of a body, as coordinates with six digits have it. Forces balance
-    each body to 1e-10 of its load, or to 1e-16 of the largest load if that is more.
+    each body to 1e-10 of its load, or to 1e-16 of the largest load if that is more. In space they
+    lie within the cones to 1e-9 of the largest load.
 
     Raises
     ------
-    ModelError : on bodies in space.
-    SolveError : if the linear programme neither finds forces nor proves that there are none.
+    SolveError : if the linear programmes neither find forces nor prove that there are none.
 
-    Verified by: tests/exact/test_rigid_bodies.py::test_arches_of_least_thickness
+    Verified by: tests/exact/test_rigid_bodies.py::test_arches_of_least_thickness,
+    tests/exact/test_rest_in_space.py::test_a_box_on_a_slope
 
     Examples
     --------
@@ -87,31 +116,36 @@ def rests(system: RigidBodies) -> Rest:
     >>> st.bodies.rests(st.bodies.RigidBodies([box], [st.bodies.Support()])).may
     True
     """
-    _refuse_space("rests.system", system)
-    contacts, rows, loads, scale = _balance(system)
-    found = _programme(system, contacts, rows, -loads[:, None] / scale)
-    pairs = tuple(
-        f"{name_of(system.n, int(c.first))} on {name_of(system.n, int(c.second))}" for c in contacts
-    )
+    statics = _statics(system)
+    n, contacts = system.n, statics.contacts
+    found = _programme(statics, -statics.loads[..., None] / statics.scale)
+    pairs = tuple(f"{name_of(n, int(c.first))} on {name_of(n, int(c.second))}" for c in contacts)  # type: ignore[attr-defined]
     if found is None:
         return Rest(False, "no", "no admissible forces balance the loads", pairs, None)
-    forces = found[: 2 * len(contacts)].reshape(-1, 2) * scale
-    answer, why = _must(system, contacts, loads, forces)
+    forces = statics.scale * found.reshape(len(contacts), statics.m.components)
+    answer, why = _must(statics, forces)
+    if not isinstance(system, RigidBodies):
+        forces = statics.m.in_axes(contacts, forces)  # type: ignore[arg-type]
     return Rest(True, answer, why, pairs, forces)
 
 
-def is_balanced(system: RigidBodies) -> bool:
+def is_balanced(system: RigidBodies | SpatialBodies) -> bool:
     """Return whether the bodies may rest, without asking whether they must."""
-    contacts, rows, loads, scale = _balance(system)
-    return _programme(system, contacts, rows, -loads[:, None] / scale) is not None
+    statics = _statics(system)
+    return _programme(statics, -statics.loads[..., None] / statics.scale) is not None
 
 
-def steepest_rest(system: RigidBodies) -> float:
-    """Return the largest angle by which gravity may turn, to the right, while the bodies may rest.
-
-    It turns counterclockwise: gravity that points down then has a part to the right.
+def steepest_rest(
+    system: RigidBodies | SpatialBodies, towards: Sequence[float] | None = None
+) -> float:
+    """Return the largest angle by which gravity may turn while the bodies may rest.
 
     The bodies and supports are tilted together. nan if they may not rest untilted.
+
+    Parameters
+    ----------
+    towards : direction to which gravity turns, normal to it, in space only; of any length. In the
+        plane gravity turns counterclockwise: if it points down, it then has a part to the right
 
     Returns
     -------
@@ -119,130 +153,154 @@ def steepest_rest(system: RigidBodies) -> float:
 
     Raises
     ------
-    ModelError : on bodies in space, and if loads beside gravity act.
-    SolveError : if the linear programme neither finds an angle nor proves that there is none.
+    ModelError : if loads beside gravity act, or a direction is missing or along gravity.
+    SolveError : if the linear programmes neither find an angle nor prove that there is none.
 
-    Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides
+    Verified by: tests/exact/test_rigid_bodies.py::test_a_box_tips_or_slides,
+    tests/exact/test_rest_in_space.py::test_a_box_tips_or_slides_in_space
     """
-    _refuse_space("steepest_rest.system", system)
-    if system.springs or any(np.any(body.force) or body.moment for body in system.bodies):
+    if getattr(system, "springs", ()) or any(
+        np.any(body.force) or np.any(body.moment) for body in system.bodies
+    ):
         got, needs = "loads beside gravity", "gravity alone"
         why = "the tilt is a turn of gravity alone, and other loads would not turn with it."
         try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
-    contacts, rows, loads, scale = _balance(system)
+    statics = _statics(system)
     # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear
-    turned = np.zeros_like(loads)
-    down = loads.reshape(-1, 3)
-    turned.reshape(-1, 3)[:, 0], turned.reshape(-1, 3)[:, 1] = -down[:, 1], down[:, 0]
-    right = np.stack([-loads, -turned], axis=1) / scale
-    found = _programme(system, contacts, rows, right)
+    side = _direction(system, towards)
+    turned = np.zeros_like(statics.loads)
+    weights = np.linalg.norm(statics.loads[:, : len(side)], axis=1)
+    turned[:, : len(side)] = weights[:, None] * side
+    found = _programme(statics, -np.stack([statics.loads, turned], axis=2) / statics.scale)
     if found is None:
         return float("nan")
     # at its bound the factor is not limited by the contacts
     return 0.5 * np.pi if found[-1] > 0.999 * _STEEPEST else float(np.arctan(found[-1]))
 
 
-def _refuse_space(where: str, system: object) -> None:
-    """Raise an error on anything but bodies in the plane."""
-    if not isinstance(system, RigidBodies):
-        got, why = f"{type(system).__name__}", "a linear programme has friction in a plane only."
-        try_ = "give a motion in a plane as RigidBodies, or solve a run by TimeStepper."
-        raise ModelError(where, got, "RigidBodies", why, try_)
+def _direction(system: RigidBodies | SpatialBodies, towards: object) -> Floats:
+    """Return the unit vector to which gravity turns."""
+    down = np.asarray(system.gravity, dtype=np.float64)
+    where, try_ = "steepest_rest.towards", "give [1.0, 0.0, 0.0]."
+    why = "gravity turns towards this direction."
+    if isinstance(system, RigidBodies):
+        if towards is not None:
+            raise ModelError(where, repr(towards), "None in the plane", why, "leave it out.")
+        return np.array([-down[1], down[0]]) / (np.linalg.norm(down) or 1.0)
+    if towards is None:
+        raise ModelError(where, "None", "a direction in space", why, try_)
+    given = numbers(where, towards, size=3, why=why, try_=try_)
+    size, length = np.linalg.norm(down), np.linalg.norm(given)
+    along = abs(given @ down) > _ALONG * size * length
+    if length == 0.0 or along:
+        got = "a direction along gravity" if along else "a vector of length 0"
+        raise ModelError(where, got, "a direction normal to gravity", why, try_)
+    return np.asarray(given / length)
 
 
-def _balance(system: RigidBodies) -> tuple[Table[Contact], Floats, Floats, float]:
-    """Return contacts, J^T of bodies as a matrix (3 n, 2 c), loads (3 n,) and their size [N]."""
-    surfaces = surfaces_of(system)
-    places = system.places()
-    contacts = surfaces.contacts(places, ROUNDED * system.size)
-    rows = np.zeros((3 * system.n, 2 * len(contacts)))
-    contact_rows(contacts, system.n, rows)
-    loads = system.loads()
-    if system.springs:
-        loads += Springs(system).loads(places, np.zeros_like(places))[0][: system.n]
-    loads = loads.ravel()
-    return contacts, rows, loads, float(np.abs(loads).max()) or 1.0
+def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
+    """Return closed contacts and loads of bodies at rest at the start."""
+    m: Mechanics | SpatialMechanics
+    if isinstance(system, RigidBodies):
+        m = Mechanics(system)
+    else:
+        from stiction.bodies.space.mechanics import SpatialMechanics
+
+        m = SpatialMechanics(system)
+    q, v = m.start()
+    pose, still = m.pose(0.0, q), np.zeros_like(m.velocity(v))
+    contacts = m.contacts(pose, ROUNDED * system.size)
+    rows = np.zeros((*v.shape, len(contacts) * m.components))
+    for place in np.ndindex(v.shape):
+        unit = still.copy()
+        unit[place] = 1.0
+        rows[place] = m.contact_velocities(contacts, unit).ravel()  # type: ignore[arg-type]
+    loads = m.given_loads(q)
+    if m.springs is not None:
+        loads = loads + m.springs.loads(pose, still)[0][: m.n]
+    scale = float(np.abs(loads).max()) or 1.0
+    return _Statics(m, contacts, m.mu(contacts), rows.reshape(v.size, -1), loads, scale)  # type: ignore[arg-type]
 
 
-def _mu(system: RigidBodies, contacts: Table[Contact]) -> Floats:
-    """Return (c,) coefficients of friction."""
-    return np.asarray(system.contact_numbers()[0][contacts["first"], contacts["second"]])
-
-
-def _programme(
-    system: RigidBodies, contacts: Table[Contact], rows: Floats, right: Floats
-) -> Floats | None:
+def _programme(statics: _Statics, right: Floats) -> Floats | None:
     """Return forces (and the factor of further loads) that balance; None where there are none.
 
     Parameters
     ----------
-    right : (3 n, 1 or 2) what forces must balance. One column: their total normal force is least;
+    right : (n, k, 1 or 2) what forces must balance. One column: their total normal force is least;
         two: the second one is multiplied by a factor >= 0, which is largest
     """
-    from scipy.optimize import linprog
-
-    count = rows.shape[1] // 2
+    d, count = statics.m.components, statics.rows.shape[1]
+    factor = right.shape[2] - 1
     if count == 0:
         # without contacts only loads that vanish are balanced
-        return None if right.any() else np.full(right.shape[1] - 1, _STEEPEST)
+        return None if right.any() else np.full(factor, _STEEPEST)
     # moments over the sizes of the bodies, so that all equations are forces; these over the loads
-    units = np.ones((system.n, 3))
-    units[:, 2] = [body.shape.reach for body in system.bodies]
-    own = np.abs(right.reshape(system.n, 3, -1) / units[..., None]).max(axis=(1, 2))
+    units = np.ones(right.shape[:2])
+    units[:, d:] = statics.m.reach[: len(units), None]
+    own = np.abs(right / units[..., None]).max(axis=(1, 2))
     units *= np.maximum(own, _LIGHT * (own.max() or 1.0))[:, None]
-    scaled, right = rows / units.reshape(-1, 1), right / units.reshape(-1, 1)
-    factor = right.shape[1] - 1
-    equations = np.concatenate([scaled, -right[:, 1:]], axis=1) if factor else scaled
-    mu = _mu(system, contacts)
-    cone = np.zeros((2 * count, 2 * count + factor))
-    for c in range(count):
-        cone[2 * c : 2 * c + 2, 2 * c] = -mu[c]
-        cone[2 * c, 2 * c + 1], cone[2 * c + 1, 2 * c + 1] = 1.0, -1.0
-    cost = np.zeros(2 * count + factor)
+    scaled = statics.rows / units.reshape(-1, 1)
+    right = right.reshape(-1, 1 + factor) / units.reshape(-1, 1)
+    size = count + factor
+    parts = np.eye(size)
+
+    def cones(at: Floats | None, part: float = 1.0) -> tuple[Floats, Floats]:
+        rows = [np.zeros((0, size))]
+        for c, mu in enumerate(part * statics.mu):
+            normal, tangents = parts[d * c], parts[d * c + 1 : d * c + d]
+            rows.append(cone_rows((normal, 0.0), (tangents, np.zeros(d - 1)), float(mu), at)[0])
+        found = np.concatenate(rows)
+        return found, np.zeros(len(found))
+
+    def solved(objective: Floats, part: float = 1.0) -> Optimum:
+        first = cones(None, part)
+        return maximise(
+            objective,
+            np.concatenate([limits, first[0]]),
+            np.concatenate([bounds, first[1]]),
+            cones,
+            equal=(np.concatenate([scaled, -right[:, 1:]], axis=1), right[:, 0]),
+        )
+
+    objective = np.zeros(size)
+    limits = -parts[:count:d]
+    bounds = np.zeros(len(limits))
     if factor:
-        cost[-1] = -1.0
+        objective[-1] = 1.0
+        limits = np.concatenate([limits, -parts[-1:], parts[-1:]])
+        bounds = np.append(bounds, [0.0, _STEEPEST])
     else:
-        cost[: 2 * count : 2] = 1.0
-    bounds: list[Any] = [(0.0, None), (None, None)] * count + [(0.0, _STEEPEST)] * factor
-    found = linprog(
-        cost,
-        A_ub=cone,
-        b_ub=np.zeros(2 * count),
-        A_eq=equations,
-        b_eq=right[:, 0],
-        bounds=bounds,
-        method="highs",
-        options={
-            "primal_feasibility_tolerance": _FEASIBLE,
-            "dual_feasibility_tolerance": _FEASIBLE,
-        },
-    )
-    if found.status not in (_SOLVED, _INFEASIBLE):
+        objective[:count:d] = -1.0
+    if d == 3 and not factor:
+        # pyramids inside the cones: forces in these need no cuts
+        found = solved(objective, _INSIDE)
+        if found.status != "optimal":
+            found = solved(np.zeros(size))
+    else:
+        found = solved(objective)
+    if found.status not in ("optimal", "infeasible"):
         raise SolveError(
             explain(
-                "RigidBodies",
-                f"no answer of the linear programme ({found.message})",
+                "rests",
+                f"no answer of the linear programmes ({found.status})",
                 "forces that balance the loads, or a proof that there are none",
-                "loads or sizes of the bodies may differ by too many orders of magnitude.",
+                "loads or sizes of the bodies may differ by too many orders of magnitude; in space "
+                "forces may be at their bounds at many contacts.",
                 "give bodies of similar weights, or solve a run by TimeStepper.",
             )
         )
-    return np.asarray(found.x) if found.status == _SOLVED else None
+    return found.point if found.status == "optimal" else None
 
 
-def _must(
-    system: RigidBodies, contacts: Table[Contact], loads: Floats, forces: Floats
-) -> tuple[str, str]:
+def _must(statics: _Statics, forces: Floats) -> tuple[str, str]:
     """Return whether zero velocities are the only solution of the contact problem."""
+    m, contacts = statics.m, statics.contacts
     if not len(contacts):
         return "yes", "the loads on each body cancel"
-    mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
-    pushed = np.zeros((len(system.bodies) + len(system.supports), 3))
-    pushed[: system.n] = loads.reshape(-1, 3) / mass
-    q = np.zeros((len(contacts), 2))
-    contact_velocities(contacts, pushed, q)
-    inverse = np.concatenate([1.0 / mass, np.zeros((len(system.supports), 3))])
-    local = local_problem(contacts, inverse, system.n, q, _mu(system, contacts))
-    answer = uniqueness(local, forces).velocities
+    pushed = np.zeros_like(m.inverse)
+    pushed[: m.n] = statics.loads * m.inverse[: m.n]
+    q = m.contact_velocities(contacts, pushed)  # type: ignore[arg-type]
+    answer = uniqueness(m.problem(contacts, q), forces).velocities  # type: ignore[arg-type]
     return ("yes" if answer.answer == "unique" else "not decided"), answer.criterion

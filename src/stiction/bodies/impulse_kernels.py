@@ -14,7 +14,7 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.numerics.arrays import Integers, Matrix, Stack, Table
 from stiction.numerics.jit import kernel
 
-__all__ = ["add_impulses", "contact_matrix", "contact_rows", "contact_velocities", "group_contacts"]
+__all__ = ["add_impulses", "contact_matrix", "contact_velocities", "group_contacts"]
 
 
 @kernel
@@ -75,21 +75,6 @@ def contact_velocities(contacts: Table[Contact], v: Matrix, out: Matrix) -> None
                 x, y, turn = _row(c, side == 0, i == 1)
                 total += x * v[body, 0] + y * v[body, 1] + turn * v[body, 2]
             out[k, i] = total
-
-
-@kernel
-def contact_rows(contacts: Table[Contact], n_body: int, out: Matrix) -> None:
-    """Write J^T of the bodies, shape (3 n, 2 c): loads on bodies by unit forces of contacts."""
-    for k in range(contacts.shape[0]):
-        c = contacts[k]
-        for side in range(2):
-            body = c.first if side == 0 else c.second
-            if body < n_body:
-                for i in range(2):
-                    x, y, turn = _row(c, side == 0, i == 1)
-                    out[3 * body, 2 * k + i] = x
-                    out[3 * body + 1, 2 * k + i] = y
-                    out[3 * body + 2, 2 * k + i] = turn
 
 
 @kernel

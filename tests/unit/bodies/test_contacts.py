@@ -6,7 +6,7 @@ import pytest
 import stiction as st
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import local_problem, surfaces_of
-from stiction.bodies.impulse_kernels import add_impulses, contact_rows, contact_velocities
+from stiction.bodies.impulse_kernels import add_impulses, contact_velocities
 
 B = st.bodies
 
@@ -141,7 +141,11 @@ def test_the_matrix_of_a_heap():
     q = rng.normal(size=(7, 2))
     local = local_problem(contacts, inverse, 4, q, 0.3)
     transposed = np.zeros((12, 14))
-    contact_rows(contacts, 4, transposed)
+    for k, row in enumerate(transposed):
+        unit, u = np.zeros((5, 3)), np.zeros((7, 2))
+        unit[divmod(k, 3)] = 1.0
+        contact_velocities(contacts, unit, u)
+        row[:] = u.ravel()
     dense = transposed.T @ np.diag(inverse[:4].ravel()) @ transposed
     np.testing.assert_allclose(local.matrix.toarray(), dense, atol=1e-13)
     for k in range(7):

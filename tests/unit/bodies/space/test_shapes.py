@@ -151,6 +151,3 @@ def test_systems_that_are_refused():
         B.SpatialBodies(law=st.Coulomb([0.1, 0.2]))
     with pytest.raises(st.ModelError, match=r"SpatialBodies is solved by bodies.TimeStepper"):
         st.solve(B.SpatialBodies(), B.EventDriven(), (0.0, 1.0))
-    for answer in (B.rests, B.steepest_rest):
-        with pytest.raises(st.ModelError, match="needs RigidBodies"):
-            answer(B.SpatialBodies())
