@@ -1,6 +1,7 @@
 """Sweeps: the results of single runs, more values, other studies refused, failures reported."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ def fails_at(run):
 
 def frictions(run):
     return {"mu": run.system.law.mu}
+
+
+def constant(v, k):
+    return k
 
 
 def test_same_as_single_runs(chain, tmp_path):
@@ -128,6 +133,11 @@ def test_a_changed_function_is_refused(sweep, tmp_path):
     sweep(2, results=made[0]).run(tmp_path / "study", workers=1)
     with pytest.raises(st.StoreError, match="another function"):
         sweep(2, results=made[1]).run(tmp_path / "study")
+    # what cannot be compared may be another function in every call
+    unknown = functools.partial(lambda run, k: {"late": 1.0}, k=object())
+    sweep(2, results=unknown).run(tmp_path / "unknown", workers=1)
+    with pytest.raises(st.StoreError, match="another function"):
+        sweep(2, results=unknown).run(tmp_path / "unknown")
 
 
 def test_a_strange_folder_is_refused(sweep, tmp_path):
@@ -240,9 +250,16 @@ def test_objects_that_differ_in_omitted_entries(tmp_path):
         assert len(set(study.table[path])) == 3
 
 
-def test_functions_of_one_name_are_different_values():
-    laws = [st.UserFriction(lambda v, mu=mu: mu, lambda v: 0.0) for mu in (0.3, 0.5)]
-    assert len({label_of(law) for law in laws}) == 2
+def test_functions_of_one_name_are_different_values(chain):
+    shown = set()
+    for k in (1.0, 2.0):
+        table = {"mu": k}
+        for mu in (lambda v, k=k: k, lambda v, t=table: t["mu"], functools.partial(constant, k=k)):
+            shown.add(label_of(st.UserFriction(mu, lambda v: 0.0)))
+    assert len(shown) == 6
+    law = st.UserFriction(functools.partial(constant, k=object()), lambda v: 0.0)
+    with pytest.raises(st.ScenarioError, match="cannot compare"):
+        st.Sweep(chain, {"law": [law]}, t_span=(0.0, 1.0))
 
 
 def test_a_field_with_the_name_of_an_axis_is_swept(chain, tmp_path):
