@@ -157,6 +157,21 @@ def test_failures_are_counted_apart(sweep, tmp_path):
     assert (study.table["status"] == 0).sum() == 8
 
 
+def test_a_function_may_fail_in_the_first_member_or_return_more_later(sweep, tmp_path):
+    def found(run):
+        mu = run.system.law.mu
+        if mu < 0.11:
+            raise ValueError("mine")
+        return {"mu": mu, "late": 1.0} if mu > 0.29 else {"mu": mu}
+
+    study = sweep(3, results=found).run(tmp_path / "study", workers=1)
+    first, last = study.failures["reason"]
+    assert first == "ValueError: mine"
+    assert last.startswith("late: a result that the first")
+    with pytest.raises(st.ScenarioError, match="ZeroDivisionError"):
+        sweep(3, results=lambda run: {"late": 1.0 / 0.0}).run(tmp_path / "none", workers=1)
+
+
 def test_audits_and_lost_determinism_are_counted(tmp_path):
     sweep = st.Sweep("wheel-into-two-fold", {"method.rtol": [1e-10, 1e-9]})
     study = sweep.run(tmp_path / "study", workers=1)
@@ -251,13 +266,13 @@ def test_objects_that_differ_in_omitted_entries(tmp_path):
 
 
 def test_functions_of_one_name_are_different_values(chain):
-    shown = set()
+    shown, owner = set(), object()
     for k in (1.0, 2.0):
         table = {"mu": k}
         for mu in (lambda v, k=k: k, lambda v, t=table: t["mu"], functools.partial(constant, k=k)):
             shown.add(label_of(st.UserFriction(mu, lambda v: 0.0)))
     assert len(shown) == 6
-    law = st.UserFriction(functools.partial(constant, k=object()), lambda v: 0.0)
+    law = st.UserFriction(lambda v: float(isinstance(owner, object)), lambda v: 0.0)
     with pytest.raises(st.ScenarioError, match="cannot compare"):
         st.Sweep(chain, {"law": [law]}, t_span=(0.0, 1.0))
 
