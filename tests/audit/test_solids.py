@@ -188,6 +188,12 @@ def test_linear_elements_lock_where_volume_is_conserved():
     (check,) = locking(Problem(of_triangles.assembled()))
     assert "reduced" in found.note
     assert "take second order" in check.note
+    # also of elements that bend, in space; one row with a spline has no cell of four nodes
+    of_wedges = st.solids.SweptBody(Mesh(corners, cells), (0.0, 1.0), st.solids.QM6(), stiff)
+    row = Body(rectangle(4.0, 1.0, (8, 1)), st.solids.Q1N2(), stiff)
+    touch = Contact(Boundary(0, "bottom"), RigidPlane((0.0, -1.0)), st.solids.Signorini())
+    for solid in (st.Solid([of_wedges]), st.Solid([row], [touch])):
+        assert not locking(Problem(solid.assembled()))[0].ok
     free = bent(stiff, Q1(reduced=True))
     right = [bent(stiff, element) for element in (st.solids.Q2(), st.solids.QM6())]
     for run in (free, *right, bent(stiff, Q1(), plane_stress=True)):

@@ -54,7 +54,7 @@ _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
-# lower bound of positive parameters that are not logarithmic, the coefficients mu_static,
+# lower bound of positive parameters of a law in `OF_LAWS` that are not logarithmic, mu_static,
 # mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured
 _LEAST = 1e-6
 # bounds of logarithms, so that exp does not overflow (at 709) and the products of two parameters
@@ -97,6 +97,7 @@ class Parameter:
     low, high : bounds of the value
     start : starting value from the user; None if the user gave none
     of_scenario : whether the parameter is a field of a scenario; `name` is then its path
+    of_own_law : whether the parameter is a field of a user's law, of which only `start` is known
     """
 
     name: str
@@ -106,6 +107,7 @@ class Parameter:
     high: float
     start: float | None
     of_scenario: bool = False
+    of_own_law: bool = False
 
     @functools.cached_property
     def field(self) -> str:
@@ -117,7 +119,7 @@ class Parameter:
     @functools.cached_property
     def logarithmic(self) -> bool:
         """Whether the coordinate of the search is the logarithm of the value."""
-        if self.of_scenario:
+        if self.of_scenario or self.of_own_law:
             return self.low >= 0.0 and (self.start or 0.0) > 0.0
         return self.field in _LOGARITHMIC and self.low >= 0.0
 
@@ -138,8 +140,10 @@ class Parameter:
 
 
 def law_name(law: Law | type[Law]) -> str:
-    """Return the name of the class of a law."""
-    return law.__name__ if isinstance(law, type) else type(law).__name__
+    """Return the name of the class of a law; with its module for a user's namesake of a law."""
+    cls = law if isinstance(law, type) else type(law)
+    own = cls.__module__.partition(".")[0] != "stiction"
+    return f"{cls.__module__}.{cls.__name__}" if own and cls.__name__ in OF_LAWS else cls.__name__
 
 
 def parameters_of(
@@ -158,10 +162,13 @@ def parameters_of(
     ------
     ModelError : on fields that the law does not have, or that cannot be fitted.
     """
-    made = [
-        Parameter(name, unit, "law", -math.inf if name in _SIGNED else 0.0, math.inf, start)
-        for name, unit, start in _of_law(law, free)
-    ]
+    own = law_name(law) not in OF_LAWS
+    made = []
+    for name, unit, start in _of_law(law, free):
+        # a field of a user's law keeps the sign of a positive start
+        signed = not (start and start > 0.0) if own else name in _SIGNED
+        low = -math.inf if signed else 0.0
+        made.append(Parameter(name, unit, "law", low, math.inf, start, of_own_law=own))
     for field, unit in _OF_RIGS.items():
         given = getattr(rig, field, None)
         if not isinstance(given, Free):
@@ -182,7 +189,7 @@ def parameters_of(
 def _of_law(
     law: Law | type[Law], free: Sequence[str] | None
 ) -> list[tuple[str, str, float | None]]:
-    name = law_name(law)
+    name, starts = law_name(law), dict[str, Any]()
     known = OF_LAWS.get(name)
     if known is None:
         cls: Any = law if isinstance(law, type) else type(law)
@@ -192,7 +199,10 @@ def _of_law(
             raise ModelError("fit.law", name, needs, why, try_)
         given_class: Any = cls
         fields = dataclasses.fields(given_class)
-        known = {f.name: "SI" for f in fields if isinstance(getattr(law, f.name, None), float)}
+        # a default is a starting value too; a float may be written as 1, and an int is no quantity
+        values = {f.name: getattr(law, f.name, None) for f in fields if f.type not in ("int", int)}
+        starts = {f: v for f, v in values.items() if isinstance(v, int | float | np.number)}
+        known = {f: "SI" for f, v in starts.items() if not isinstance(v, bool)}
     chosen = list(known) if free is None else list(free)
     for field in chosen:
         if field not in known:
@@ -201,13 +211,12 @@ def _of_law(
     if not chosen:
         needs, why = "at least one field of the law", "no parameter would be fitted."
         raise ModelError("fit.free", "none", needs, why, "leave `free` out to fit all fields.")
-    given = not isinstance(law, type)
-    for field in known if given else ():
-        value = getattr(law, field)
+    for field in known if not isinstance(law, type) else ():
+        starts[field] = value = getattr(law, field)
         if np.ndim(value) != 0:
             where, why = f"{name}.{field}", "a test has one contact."
             raise ModelError(where, "several numbers", "one number", why, "give one number.")
-    return [(f, known[f], float(getattr(law, f)) if given else None) for f in known if f in chosen]
+    return [(f, known[f], float(starts[f]) if starts else None) for f in known if f in chosen]
 
 
 class Coordinates:

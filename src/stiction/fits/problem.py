@@ -230,8 +230,9 @@ class Problem:
         values = self.coordinates.physical(y, profiled)
         try:
             forces, events = self.forces(values)
-        except (ModelError, OverflowError, ZeroDivisionError):
-            # no law has these values, and the residual is larger than any other
+        except (ValueError, OverflowError, ZeroDivisionError):
+            # no law has these values, or a user's law takes the logarithm of a negative number;
+            # the residual is larger than any other
             return np.full(self.rows, _FAILED_RESIDUAL * self._size), 0
         parts = [
             ((f - d) / s)[mask]
@@ -282,6 +283,8 @@ class Problem:
                 if q.field == "drift":
                     duration = max(float(np.ptp(c.clock)) for c in self.curves)
                     size[i] = max(abs(y[i]), 0.02 * self._force_size() / duration)
+            elif q.of_own_law and q.start:
+                size[i] = max(size[i], 0.1 * abs(q.start))
             else:
                 size[i] = max(size[i], self._smallest_size(q.field))
         return size

@@ -129,7 +129,8 @@ class RunProblem(Problem):
         start = np.array([q.start for q in self.parameters[: len(self.places)]])
         if self._slopes_of_run(start) is not None:
             self.tolerance = self.exact_tolerance
-        self._forces_of_run(start)
+        self.parameters = self._started(self._forces_of_run(start)[0])
+        self.coordinates = Coordinates(self.parameters, {})
 
     def _curve_parameters(self) -> list[Parameter]:
         made = []
@@ -137,8 +138,29 @@ class RunProblem(Problem):
             given = getattr(self.rig, field)
             for k in range(len(self.curves)) if isinstance(given, Free) else ():
                 name = f"rig.{field}[{k + 1}]" if len(self.curves) > 1 else f"rig.{field}"
-                start = 0.0 if given.start is None else given.start
-                made.append(Parameter(name, unit, str(k), given.low, given.high, start))
+                made.append(Parameter(name, unit, str(k), given.low, given.high, given.start))
+        return made
+
+    def _started(self, forces: Sequence[Floats]) -> list[Parameter]:
+        """Return the parameters, with offsets and drifts that fit the forces of the first run."""
+        made = []
+        for q in self.parameters:
+            if q.start is None:
+                curve, k = self.curves[int(q.owner)], int(q.owner)
+                since = curve.clock - curve.clock[0]
+                other = "offset" if q.field == "drift" else "drift"
+                given = getattr(self.rig, other)
+                columns = np.stack([np.ones(curve.rows), since])
+                own = int(q.field == "drift")
+                rest = self.data[k] - forces[k]
+                if isinstance(given, Free) and given.start is None:
+                    found = np.linalg.lstsq(columns.T, rest, rcond=None)[0][own]
+                else:
+                    value = given.start if isinstance(given, Free) else given
+                    rest = rest - value * columns[1 - own]
+                    found = columns[own] @ rest / max(columns[own] @ columns[own], 1e-300)
+                q = replace(q, start=float(np.clip(found, q.low, q.high)))
+            made.append(q)
         return made
 
     def _check_rows(self) -> None:
@@ -330,7 +352,7 @@ class RunProblem(Problem):
 
     def _smallest_size(self, field: str) -> float:
         """Return the typical size of a coordinate that may be zero, from its bounds or start."""
-        (q,) = [q for q in self.parameters if q.field == field]
+        q = next(q for q in self.parameters if q.field == field)
         # without an upper bound the start is positive, see `_parameter`
         return 0.1 * (q.high - q.low if math.isfinite(q.high - q.low) else q.start or 1.0)
 

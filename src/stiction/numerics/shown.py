@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import types
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -97,7 +96,7 @@ def exact_text(value: object) -> str:
             return f"{len(entries)} x {exact_text(entries[0])}"
         return f"[{', '.join(map(exact_text, entries))}]"
     short = brief(value)
-    if isinstance(value, types.FunctionType):
+    if callable(value) and not isinstance(value, type):
         # functions of one name can differ; this import would slow down the printing of records
         from stiction.numerics.compiling.user_functions import fingerprint
 

@@ -104,12 +104,12 @@ class Picture(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The position of each node of a mesh, as a weighted mean of up to two points.
+    """The position of each node of a mesh, as a weighted mean of up to k points.
 
     Parameters
     ----------
-    numbers : (nodes, 2) nodes or control points by index, -1 where there is none
-    fractions : (nodes, 2) weights of the two
+    numbers : (nodes, k) nodes or control points by index, -1 where there is none
+    fractions : (nodes, k) weights of them
     """
 
     numbers: Ints

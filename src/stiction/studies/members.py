@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.errors import ModelError, StictionError
+from stiction.errors import ModelError, ScenarioError, StictionError
 from stiction.io.scenario import Scenario
 from stiction.numerics.jit import mode
 from stiction.numerics.shown import exact_text
@@ -104,11 +104,12 @@ def probe(job: Job) -> dict[str, Result]:
 
     Raises
     ------
-    StictionError : if none of the tried members can be solved, or has a result.
+    StictionError : if none of the tried members can be solved, or has a result. An exception of a
+        user's function is named in it.
     """
     size = len(next(iter(job.columns[-1].values())))
     results: dict[str, Result] = {}
-    failure: StictionError | None = None
+    failure: Exception | None = None
     largest, complete = _largest_members(job), False
     for member in dict.fromkeys([*largest, *_spread(size, _MOST_PROBES)]):
         if complete and member not in largest:
@@ -119,7 +120,7 @@ def probe(job: Job) -> dict[str, Result]:
                 results[name] = _with_room(results.get(name, result), result)
             results_of(run, job.reading)
             complete = True
-        except StictionError as error:
+        except Exception as error:  # noqa: BLE001 - of a user's law or function: one member
             failure = failure or error
     if complete:
         return results
@@ -127,7 +128,11 @@ def probe(job: Job) -> dict[str, Result]:
     if results and set(job.reading.names) <= set(results):
         return results
     assert failure is not None
-    raise failure
+    if isinstance(failure, StictionError):
+        raise failure
+    got, needs = f"{type(failure).__name__}: {failure}", "a member with all results"
+    why, try_ = "the saved results are those of these members.", "correct the function or the law."
+    raise ScenarioError("Sweep.results", got, needs, why, try_) from failure
 
 
 def _largest_members(job: Job) -> list[int]:
@@ -157,10 +162,10 @@ def _spread(size: int, most: int) -> list[int]:
 
 
 def _results_of_member(job: Job, run: Run) -> dict[str, Result]:
-    results = results_of(run, job.reading, lenient=True)
-    if job.n_times:
-        results.update(trajectories_of(run, job.n_times))
-    return results
+    over_time = trajectories_of(run, job.n_times) if job.n_times else {}
+    taken = {*over_time, *(place.path for place in job.places)}
+    results = results_of(run, job.reading, lenient=True, taken=taken)
+    return results | over_time
 
 
 def variables_of(
@@ -363,7 +368,10 @@ def _solve_into(
     for name, number in standard_results(run).items():
         arrays[name][index] = number
     for name, result in results.items():
-        if name in job.manifest.variables and name not in STANDARD:
+        if name not in job.manifest.variables and job.reading.functions:
+            text = f"{name}: a result that the first solved members do not have"
+            notes.append(Note(slot, "failed", text[:_MOST_REASON]))
+        elif name in job.manifest.variables and name not in STANDARD:
             entry = arrays[name][index : index + 1]
             if not _fill(entry, result.values):
                 text = f"{name}: values of the shape {result.values.shape} in {entry.shape[1:]}"

@@ -7,8 +7,9 @@ list into a number.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,16 +128,20 @@ def fewest_saves(system: object, reading: Reading) -> int | None:
     return None if asked or reading.functions else getattr(system, "fewest_saves", None)
 
 
-def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, Result]:
+def results_of(
+    run: Run, reading: Reading, *, lenient: bool = False, taken: Collection[str] = ()
+) -> dict[str, Result]:
     """Return the requested results of a run, without the standard ones.
 
     Parameters
     ----------
     lenient : whether names that this run does not have are omitted; another member may have them
+    taken : further names that a function must not return, beside those of other results
 
     Raises
     ------
-    ScenarioError : if a name is unknown; the message gives the nearest name.
+    ScenarioError : if a name is unknown; the message gives the nearest name. If two results have
+        the same name, or a result is no number.
 
     Verified by: tests/unit/studies/test_results.py::test_results_by_name
     """
@@ -157,6 +162,11 @@ def results_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str
             where = getattr(function, "__name__", "results")
             raise ScenarioError(where, type(made).__name__, needs, why, "return a dictionary.")
         for name, value in made.items():
+            if name in results or name in STANDARD or name in taken:
+                why = "another result or a swept field of the study has this name."
+                raise ScenarioError(
+                    "results", repr(name), "a new name", why, f"for example 'my {name}'."
+                )
             results[str(name)] = _array(str(name), value, "", "")
     return results
 
@@ -214,7 +224,7 @@ def _defaults(run: Run) -> tuple[str, ...]:
 def _is_numeric(value: object) -> bool:
     if isinstance(value, list | tuple):
         return all(v is None or _is_numeric(v) for v in value)
-    return isinstance(value, int | float | np.ndarray | np.number)
+    return np.asarray(value).dtype.kind in "fiub"
 
 
 def split_reduction(name: str) -> tuple[str | None, str]:
@@ -333,11 +343,15 @@ def _measured(run: Run, name: str) -> Result:
 
 def _array(name: str, value: object, unit: str, meaning: str) -> Result:
     """Return a number or a list as an array of floats, NaN for None."""
-    if value is not None and not _is_numeric(value):
-        needs, why = "numbers", "results of members are stored as arrays of numbers."
+    values = None
+    if value is None or _is_numeric(value):
+        with contextlib.suppress(ValueError):  # lists of different lengths
+            values = np.array(value, dtype=np.float64)
+    if values is None:
+        needs = "numbers, and lists of equal lengths"
+        why = "results of members are stored as arrays of numbers."
         try_ = "leave this result out, or compute numbers from it by a function."
         raise ScenarioError(f"results: {name}", repr(value), needs, why, try_)
-    values = np.array(value, dtype=np.float64)
     dims = tuple(f"{name}_{k}" if k else f"{name}_place" for k in range(values.ndim))
     return Result(values, dims, unit, meaning)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import secrets
 import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,6 +56,7 @@ _MOST_TRIED = 200
 _CHUNK_S = 1.0
 _CHUNKS_PER_WORKER = 16
 _MOST_IN_CHUNK = 4096
+_OTHER = "another function, or one that refers to an object that cannot be compared"
 _MOST_BYTES_OF_CHUNK = 64 << 20
 
 
@@ -175,8 +177,9 @@ class Sweep(Record):
     ) -> Study:
         """Solve the members that are not in `folder` yet, and return the study.
 
-        An interruption loses only the chunks in progress, and the same call continues the study.
-        A call with other values of the same fields adds members to the study.
+        An interruption loses only the chunks in progress, and the same call continues the study,
+        unless a user's function refers to an object that stiction cannot compare. A call with
+        other values of the same fields adds members to the study.
 
         Parameters
         ----------
@@ -277,7 +280,8 @@ class Sweep(Record):
             "kernels": mode(),
         }
         functions = [*_functions(bare), *reading.functions]
-        prints = [repr(fingerprint(f)) for f in functions]
+        # a function that cannot be compared differs from that of every other call
+        prints = [repr(fingerprint(f) or secrets.token_hex()) for f in functions]
         digested = {key: value for key, value in description.items() if key != "title"}
         every = repr((sorted(digested.items()), prints))
         return description, hashlib.sha256(every.encode()).hexdigest()
@@ -318,13 +322,24 @@ def _check_extremes(
     size = len(next(iter(values.values())))
     first = [column[0] for column in values.values()]
     changed(scenario, places, first)
-    for k, column in enumerate(values.values()):
+    for k, (path, column) in enumerate(values.items()):
         if column.dtype.kind in "OUb":
+            _check_comparable(path, column)
             tried = list({label_of(v): v for v in column}.values())[:_MOST_TRIED]
         else:
             tried = [column[int(np.argmin(column))], column[int(np.argmax(column))]]
         for value in tried if size > 1 else ():
             changed(scenario, places, [*first[:k], value, *first[k + 1 :]])
+
+
+def _check_comparable(path: str, column: Array) -> None:
+    """Raise an error if two functions among the values could be taken for the same value."""
+    for function in _functions(column.tolist()):
+        if fingerprint(function) is None:
+            got = f"{path} with the function {_named(function)}, which stiction cannot compare"
+            needs = "functions that refer to functions, numbers, arrays and dicts of numbers only"
+            why = "members with equal values are solved once."
+            raise ScenarioError("Sweep.fields", got, needs, why, "give it what it needs directly.")
 
 
 def _check_run(
@@ -374,7 +389,7 @@ def _check_same_study(
     other = [
         text for key, text in words.items() if manifest.description.get(key) != description[key]
     ]
-    got = f"a study of {' and '.join(other) or 'another function'}"
+    got = f"a study of {' and '.join(other) or _OTHER}"
     needs, why = "the same study, or no folder yet", "all members of a study have the same inputs."
     raise StoreError(str(folder), got, needs, why, "give another folder with --out.")
 
@@ -497,13 +512,14 @@ def _functions(owner: object, depth: int = 6) -> Iterator[Callable[..., Any]]:
     """Yield the user's functions in the fields of an object, recursively."""
     if depth and dataclasses.is_dataclass(owner) and not isinstance(owner, type):
         for f in dataclasses.fields(owner):
-            value = getattr(owner, f.name)
-            if callable(value) and hasattr(value, "__code__"):
-                yield value
-            yield from _functions(value, depth - 1)
+            yield from _functions(getattr(owner, f.name), depth - 1)
     elif depth and isinstance(owner, list | tuple):
         for value in owner:
             yield from _functions(value, depth - 1)
+    elif depth and isinstance(owner, Mapping):
+        yield from _functions([*owner.values()], depth)
+    elif callable(owner) and not isinstance(owner, type):
+        yield owner
 
 
 def _named(function: Callable[..., Any]) -> str:

@@ -1,13 +1,16 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from fit_cases import cases
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.fits import Free, ImposedSlip, Simulated, SpringDrive
+from stiction.fits import Curve, Free, ImposedSlip, Simulated, SpringDrive
 from stiction.fits.parameters import Coordinates, parameters_of
 from stiction.fits.problem import Problem
 from stiction.laws import BoucWen, LuGre, Stribeck
+from stiction.laws.friction import Formulas
 
 
 def problem(name, **options):
@@ -83,6 +86,40 @@ def test_a_law_of_ones_own_is_fitted():
     found = st.fit(case.drawn(2), own(0.35, 0.3, 1e-3), ImposedSlip(Free(), Free()))
     assert type(found.law) is own
     assert found["mu_static"].value == pytest.approx(0.4, rel=0.03)  # reason: noise of 1 %
+
+
+def logarithmic(v, z, p):
+    if p[0] > 2.0:
+        raise ValueError("math domain error")
+    return p[0] + p[1] * np.log1p(v / p[2])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coulomb(st.laws.Friction):
+    """A law of the user with small and negative numbers, called like another one."""
+
+    mu: float = 1
+    c: float = -0.02
+    v0: float = 1e-7
+    power: int = 1
+
+    @property
+    def formulas(self):
+        return Formulas(logarithmic, lambda v, z, p: p[1] / (p[2] + v))
+
+    @classmethod
+    def examples(cls):
+        return [cls()]
+
+
+def test_numbers_of_a_law_of_ones_own_have_any_size_and_sign():
+    v = np.geomspace(1e-10, 1e-5, 40)
+    true = Coulomb(0.6, -0.01, 1e-8)
+    curve = Curve(force=true.coefficient(v), velocity=v, noise=1e-4)
+    for law in (Coulomb, Coulomb(0.7, -0.03, 1e-9)):
+        found = st.fit(curve, law, ImposedSlip(0.0, 0.0))
+        assert [e.name for e in found.estimates] == ["mu", "c", "v0"]
+        assert [e.value for e in found.estimates] == pytest.approx([0.6, -0.01, 1e-8], rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,9 @@ def test_derivatives_omit_the_profiled_parameter():
     assert found == pytest.approx(np.array([[5.0, 0.0], [0.0, 0.0]]))
 
 
-def parameter(field, owner="law", *, logarithmic=False, signed=False):
-    return SimpleNamespace(field=field, owner=owner, logarithmic=logarithmic, signed=signed)
+def parameter(field, owner="law", *, logarithmic=False, signed=False, start=None):
+    own = {"of_own_law": start is not None, "start": start}
+    return SimpleNamespace(field=field, owner=owner, logarithmic=logarithmic, signed=signed, **own)
 
 
 def test_sizes_of_coordinates():
@@ -109,6 +110,7 @@ def test_sizes_of_coordinates():
             parameter("viscous"),
             parameter("other"),
             parameter("stiffness", "rig"),
+            parameter("slope", signed=True, start=-1e-7),
         ],
         data=[np.array([1.0, 3.0]), np.array([0.0, 4.0])],
         predictors=[SimpleNamespace(normal=2.0), SimpleNamespace(normal=5.0)],
@@ -117,10 +119,12 @@ def test_sizes_of_coordinates():
     for name in ("_force_size", "_ratio_size", "_smallest_size"):
         setattr(problem, name, getattr(Problem, name).__get__(problem))
     # the largest span of a force is 4, the largest ratio 3 / 2
-    small = Problem.typical_sizes(problem, np.array([-7.0, 0.0, 1e-9, 0.0, 0.0, 0.0, 0.0]))
-    assert small == pytest.approx([1.0, 0.08, 0.02, 0.1, 0.06, 0.03, 0.03])
-    large = Problem.typical_sizes(problem, np.array([-7.0, -0.5, -3.0, -2.0, 4.0, -0.5, 0.25]))
-    assert large == pytest.approx([1.0, 5.0, 3.0, 2.0, 4.0, 0.5, 0.25])
+    small = Problem.typical_sizes(problem, np.array([-7.0, 0.0, 1e-9, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    assert small == pytest.approx([1.0, 0.08, 0.02, 0.1, 0.06, 0.03, 0.03, 1e-8])
+    large = Problem.typical_sizes(
+        problem, np.array([-7.0, -0.5, -3.0, -2.0, 4.0, -0.5, 0.25, -2.0])
+    )
+    assert large == pytest.approx([1.0, 5.0, 3.0, 2.0, 4.0, 0.5, 0.25, 2.0])
 
 
 SPEED = np.linspace(-0.1, 0.1, 20)

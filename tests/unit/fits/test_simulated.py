@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.core.method import default_method
 from stiction.errors import ModelError, ScenarioError
 from stiction.fits import Curve, Free, Simulated, fit_scenario
 from stiction.fits.simulated import RunProblem, _rising
@@ -58,6 +59,24 @@ def test_a_lower_bound_alone_may_be_negative():
     for free, size in ((Free(low=-1.0), 0.025), (Free(low=-1.0, high=2.0), 0.3)):
         problem = RunProblem([curve], rig, {"law.mu": free})
         assert problem._smallest_size("law.mu") == pytest.approx(size)
+
+
+def test_offsets_and_drifts_start_at_those_of_the_first_run():
+    x = CHAIN.solve(save=400)
+    x = np.interp(T, x.time, np.asarray(x.data["x"])[:, 2])
+    curves = [Curve(force=x + k + 0.1 * k * (T - T[0]), time=T, displacement=T) for k in (1.0, 2.0)]
+    for given in ({}, {"drift": 0.1}, {"drift": Free(start=0.1)}, {"offset": Free(low=0.0)}):
+        problem = RunProblem(curves, Simulated(CHAIN, force="x[2]", **given), ["law.mu"])
+        starts = [q.start for q in problem.parameters if q.name == "rig.offset[1]"]
+        assert starts == pytest.approx([1.0], rel=1e-3)
+        problem.typical_sizes(np.array([q.start for q in problem.parameters]))
+    # the fit ends there, not in the minimum beside it
+    chain = st.Chain(mass=1.0, stiffness=2.0, load=st.Ramp(0.3), law=st.Coulomb(0.1), n=1)
+    scenario = dataclasses.replace(CHAIN, system=chain, method=default_method(chain))
+    curve = measured(scenario, "x[0]", 1e-3)
+    curve = dataclasses.replace(curve, force=curve.force + 0.5)
+    fit = fit_scenario(curve, Simulated(scenario, "x[0]", drift=0.0), ["law.mu"])
+    assert fit["law.mu"].value == pytest.approx(0.1, rel=1e-2)  # reason: the noise of the data
 
 
 def test_a_quantity_that_pauses_is_compared_in_both_directions():

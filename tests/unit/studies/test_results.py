@@ -87,8 +87,12 @@ def test_unknown_results_are_refused(run, name, words):
 
 
 def test_what_is_no_number_is_refused(run):
-    with pytest.raises(st.ScenarioError, match="numbers"):
-        results_of(run, Reading.of(lambda r: {"word": "fast"}))
+    for value in ("fast", np.array(["1.0"]), np.array([1.0 + 2.0j]), [[1.0, 2.0], [3.0]]):
+        with pytest.raises(st.ScenarioError, match="numbers"):
+            results_of(run, Reading.of(lambda r, value=value: {"word": value}))
+    for name in ("events", "mine"):
+        with pytest.raises(st.ScenarioError, match="a new name"):
+            results_of(run, Reading.of(lambda r, name=name: {name: 1.0}), taken=("mine",))
     with pytest.raises(st.ScenarioError, match="a dictionary"):
         results_of(run, Reading.of(lambda r: 3.0))
     with pytest.raises(st.ScenarioError, match="names of results"):

@@ -1,6 +1,7 @@
 """Sweeps: the results of single runs, more values, other studies refused, failures reported."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ def fails_at(run):
 
 def frictions(run):
     return {"mu": run.system.law.mu}
+
+
+def constant(v, k):
+    return k
 
 
 def test_same_as_single_runs(chain, tmp_path):
@@ -128,6 +133,11 @@ def test_a_changed_function_is_refused(sweep, tmp_path):
     sweep(2, results=made[0]).run(tmp_path / "study", workers=1)
     with pytest.raises(st.StoreError, match="another function"):
         sweep(2, results=made[1]).run(tmp_path / "study")
+    # what cannot be compared may be another function in every call
+    unknown = functools.partial(lambda run, k: {"late": 1.0}, k=object())
+    sweep(2, results=unknown).run(tmp_path / "unknown", workers=1)
+    with pytest.raises(st.StoreError, match="another function"):
+        sweep(2, results=unknown).run(tmp_path / "unknown")
 
 
 def test_a_strange_folder_is_refused(sweep, tmp_path):
@@ -145,6 +155,21 @@ def test_failures_are_counted_apart(sweep, tmp_path):
     assert row["reason"] == "ZeroDivisionError: a function of the user"
     assert np.isnan(study.table["mu"][row["member"]])
     assert (study.table["status"] == 0).sum() == 8
+
+
+def test_a_function_may_fail_in_the_first_member_or_return_more_later(sweep, tmp_path):
+    def found(run):
+        mu = run.system.law.mu
+        if mu < 0.11:
+            raise ValueError("mine")
+        return {"mu": mu, "late": 1.0} if mu > 0.29 else {"mu": mu}
+
+    study = sweep(3, results=found).run(tmp_path / "study", workers=1)
+    first, last = study.failures["reason"]
+    assert first == "ValueError: mine"
+    assert last.startswith("late: a result that the first")
+    with pytest.raises(st.ScenarioError, match="ZeroDivisionError"):
+        sweep(3, results=lambda run: {"late": 1.0 / 0.0}).run(tmp_path / "none", workers=1)
 
 
 def test_audits_and_lost_determinism_are_counted(tmp_path):
@@ -240,9 +265,16 @@ def test_objects_that_differ_in_omitted_entries(tmp_path):
         assert len(set(study.table[path])) == 3
 
 
-def test_functions_of_one_name_are_different_values():
-    laws = [st.UserFriction(lambda v, mu=mu: mu, lambda v: 0.0) for mu in (0.3, 0.5)]
-    assert len({label_of(law) for law in laws}) == 2
+def test_functions_of_one_name_are_different_values(chain):
+    shown, owner = set(), object()
+    for k in (1.0, 2.0):
+        table = {"mu": k}
+        for mu in (lambda v, k=k: k, lambda v, t=table: t["mu"], functools.partial(constant, k=k)):
+            shown.add(label_of(st.UserFriction(mu, lambda v: 0.0)))
+    assert len(shown) == 6
+    law = st.UserFriction(lambda v: float(isinstance(owner, object)), lambda v: 0.0)
+    with pytest.raises(st.ScenarioError, match="cannot compare"):
+        st.Sweep(chain, {"law": [law]}, t_span=(0.0, 1.0))
 
 
 def test_a_field_with_the_name_of_an_axis_is_swept(chain, tmp_path):

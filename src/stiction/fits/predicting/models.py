@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.fits.curves.curve import Curve
-from stiction.fits.parameters import Law
+from stiction.fits.parameters import Law, law_name
 from stiction.fits.predicting import law_kernels as lk
 from stiction.fits.predicting.slip_kernels import follow_slip
 from stiction.fits.predicting.spring_kernels import (
@@ -87,7 +87,7 @@ class Predictor:
     """
 
     def __init__(self, curve: Curve, rig: Rig, law: type[Law]) -> None:
-        self.curve, self.rig, self.law, self.name = curve, rig, law, law.__name__
+        self.curve, self.rig, self.law, self.name = curve, rig, law, law_name(law)
         self.dx = curve.steps()
         self.normal = np.asarray(curve.normal_force, dtype=np.float64)
         self.clock = curve.clock

@@ -13,6 +13,7 @@ import contextlib
 import dis
 import functools
 import itertools
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -73,8 +74,15 @@ def _raising(function: Callable[..., object]) -> Any:
     return None
 
 
-def _reached(function: Callable[..., object]) -> Iterator[Any]:
-    """Yield a function and all plain Python functions that it can call, each once."""
+def _reached(
+    function: Callable[..., object], ends: Callable[[object], object] = lambda value: False
+) -> Iterator[Any]:
+    """Yield a function and all plain Python functions that it can call, each once.
+
+    Parameters
+    ----------
+    ends : whether a called function is left out together with those that it calls
+    """
     waiting, seen = [getattr(function, "py_func", function)], set()
     while waiting:
         plain = waiting.pop()
@@ -84,7 +92,7 @@ def _reached(function: Callable[..., object]) -> Iterator[Any]:
         yield plain
         if isinstance(plain, types.FunctionType):
             inner = (getattr(v, "py_func", v) for _, v in outer_values(plain))
-            waiting += [v for v in inner if _is_users(v)]
+            waiting += [v for v in inner if _is_users(v) and not ends(v)]
 
 
 def _is_users(value: object) -> bool:
@@ -194,20 +202,32 @@ def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3)
 def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
     """Return the code and all references of a function, for comparisons.
 
-    Two functions with the same fingerprint compile to the same code. It is None if a reference
-    cannot be compared.
+    Two functions with the same fingerprint compile to the same code. It is the same in every
+    process if all classes and built-in functions that it refers to are of a library. It is None if
+    a reference cannot be compared.
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_fingerprints
     """
+    own = _library_name(function)
+    if own:
+        return (own,)
+    if isinstance(function, functools.partial):
+        given = _unfolded((function.args, function.keywords))
+        inner = fingerprint(function.func)
+        return (*inner, bytes_of(given)) if inner and _is_plain_data(given) else None
     parts: list[object] = []
-    for plain in _reached(function):
+    for plain in _reached(function, _library_name):
         if not isinstance(plain, types.FunctionType):
             return None
         parts += [plain.__qualname__, tuple(code_parts(plain))]
         parts += [code.co_varnames for code in codes(plain.__code__)]
         defaults = (plain.__defaults__, tuple(sorted((plain.__kwdefaults__ or {}).items())))
         for name, value in [("", defaults), *outer_values(plain)]:
-            if _is_users(getattr(value, "py_func", value)):
+            value = _unfolded(value)
+            known = _library_name(getattr(value, "py_func", value))
+            if known:
+                parts += [name, known]
+            elif _is_users(getattr(value, "py_func", value)):
                 parts.append(name)
             elif _is_plain_data(value):
                 parts += [name, bytes_of(value)]
@@ -218,6 +238,28 @@ def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
             else:
                 return None
     return tuple(parts)
+
+
+def _unfolded(value: object) -> object:
+    """Return a value with tuples in place of dictionaries."""
+    if type(value) is dict:
+        return tuple((key, _unfolded(entry)) for key, entry in value.items())
+    return tuple(map(_unfolded, value)) if type(value) in (tuple, list) else value
+
+
+def _library_name(value: object) -> str | None:
+    """Return the module and name of what a library, Python or stiction defines; else None."""
+    # the universal functions of SciPy do not know their module
+    ufunc = "scipy.special" if type(value).__name__ == "ufunc" else ""
+    module = getattr(value, "__module__", None) or ufunc
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+    root = str(module).partition(".")[0]
+    if root not in (*LIBRARIES, "stiction") and root not in sys.stdlib_module_names:
+        return None
+    defined: object = sys.modules.get(module)
+    for part in str(name).split("."):
+        defined = getattr(defined, part, None)
+    return f"{module}.{name}" if getattr(defined, "py_func", defined) is value else None
 
 
 def _is_plain_data(value: object) -> bool:

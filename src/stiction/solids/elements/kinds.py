@@ -87,6 +87,9 @@ class Element(Declared, abc.ABC):
             why = "polynomials cannot represent a circle, and this element has no spline layer."
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
             raise ModelError(f"{type(self).__name__}.exact_arc", "True", needs, why, try_)
+        if self.reduced and self.BENDS:
+            why, try_ = "its quadrilaterals have no volumetric locking.", "leave `reduced` out."
+            raise ModelError(f"{type(self).__name__}.reduced", "True", "False", why, try_)
 
 
 class Q1(Element):

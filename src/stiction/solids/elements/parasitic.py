@@ -19,9 +19,10 @@ with K = lam in the neo-Hookean law and the bulk modulus in the others. In space
 bends across the beam without volumetric energy; r and H then have the part of C with mu alone. This
 is chosen, without a bound of the error.
 
-For linear triangles Delta is the energy of the difference between
-their strain and the recovered strain, which is linear between nodal averages (Zienkiewicz, Zhu
-1987). `Excess` returns E and Delta of each body.
+For linear triangles and wedges Delta is the energy of the difference between their strain and the
+recovered strain, which is linear between nodal averages (Zienkiewicz, Zhu 1987). The strain of a
+wedge is linear along its axis; its variation in the section, which one point does not see, counts
+as parasitic too. `Excess` returns E and Delta of each body.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _SPACE = 3
+# points, nodes and dimension of a wedge
+_WEDGE = (2, 6, 3)
 # strains below which the quadratic form of the energy is used, and below which strains are rounding
 _SMALL, _ROUNDING = 1e-5, 1e-13
 
@@ -81,8 +84,9 @@ def incompatible_modes(elements: Elements, table: Floats) -> IncompatibleModes |
             lam, missing_modulus = (lam, bulk) if in_plane else (0.0, 0.0)
         inverse = condensed(elements.weights, elements.modes, lam, mu)
         return IncompatibleModes(elements, inverse, lam, mu, linear, missing_modulus)
-    # a linear simplex has d + 1 nodes
-    if elements.nodes.shape[1] == elements.gradients.shape[3] + 1:
+    # a linear simplex has d + 1 nodes and one point, a wedge six nodes and two points on its axis
+    _, points, nodes, d = elements.gradients.shape
+    if nodes == d + 1 or (points, nodes, d) == _WEDGE:
         return IncompatibleModes(elements, np.zeros((0, 0, 0)), lam, mu, linear)
     return None
 
@@ -103,7 +107,7 @@ def excess(kinds: list[IncompatibleModes], u: Floats) -> float:
         elements = kind.elements
         f = deformation(elements.nodes, elements.gradients, u)
         if not kind.inverse.size:
-            triangles.append((kind, f[:, :, 0]))
+            triangles.append((kind, _at_nodes(f, elements.nodes.shape[1])))
             continue
         w, d = elements.weights.T, f.shape[0]
         f_mean = (w * f).sum(axis=2) / w.sum(axis=0)
@@ -127,10 +131,19 @@ def _strain(f: Floats, mean: Floats, linear: bool) -> Floats:
     return np.asarray(0.5 * (difference + difference.swapaxes(0, 1)))
 
 
-def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> float:
-    """Return Delta of linear triangles: the energy of their strain minus the recovered one [J/m].
+def _at_nodes(f: Floats, count: int) -> Floats:
+    """Return F (d, d, e, n) at the nodes of simplices, where it is constant, or of wedges."""
+    if f.shape[2] == 1:
+        return np.repeat(f.swapaxes(2, 3), count, axis=3)
+    mean, rate = f.mean(axis=2), np.sqrt(0.75) * (f[:, :, 1] - f[:, :, 0])
+    return np.stack([mean - rate] * 3 + [mean + rate] * 3, axis=3)
 
-    `kinds` holds the modes and F (d, d, e) of each kind; `count` is the number of nodes.
+
+def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> float:
+    """Return Delta of linear simplices or wedges: the energy of strain minus recovered strain.
+
+    `kinds` holds the modes and F (d, d, e, n) of each kind at the n nodes of elements; `count` is
+    the number of nodes.
     """
     if not kinds:
         return 0.0
@@ -138,22 +151,24 @@ def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> 
     total, weight = np.zeros((count, d, d)), np.zeros(count)
     for kind, f in kinds:
         w = kind.elements.weights.sum(axis=1)
-        for column in kind.elements.nodes.T:
-            np.add.at(total, column, (w * f).transpose(2, 0, 1))
+        for n, column in enumerate(kind.elements.nodes.T):
+            np.add.at(total, column, (w * f[..., n]).transpose(2, 0, 1))
             np.add.at(weight, column, w)
     average = total.transpose(1, 2, 0) / np.where(weight > 0.0, weight, 1.0)
     energy = 0.0
     for kind, f in kinds:
-        w = kind.elements.weights.sum(axis=1)
-        difference = _strain(average[:, :, kind.elements.nodes.T], f[:, :, None], kind.linear)
-        total_of_corners = difference.sum(axis=2, keepdims=True)
-        corners_and_sum = np.concatenate([difference, total_of_corners], axis=2)
-        trace = np.einsum("iine->ne", corners_and_sum)
-        square = np.einsum("ijne,ijne->ne", corners_and_sum, corners_and_sum)
-        # the integral of a product of two barycentric coordinates is d! / (d + 2)! of the volume,
-        # that of a square twice as much
-        each = float(np.sum(w * (0.5 * kind.lam * trace**2 + kind.mu * square)))
-        energy += each / ((d + 1) * (d + 2))
+        w, size = kind.elements.weights.sum(axis=1), f.shape[3]
+        difference = _strain(average[:, :, kind.elements.nodes.T].swapaxes(2, 3), f, kind.linear)
+        # integrals of products of two functions over the volume: of barycentric coordinates, times
+        # those of two linear functions along the axis of a wedge
+        simplex = d + 1 if size == d + 1 else d
+        products = (np.ones((simplex, simplex)) + np.eye(simplex)) / (simplex * (simplex + 1))
+        if size > simplex:
+            products = np.kron((np.ones((2, 2)) + np.eye(2)) / 6.0, products)
+        trace = np.einsum("iien->en", difference)
+        square = 0.5 * kind.lam * np.einsum("en,nm,em->e", trace, products, trace)
+        square += kind.mu * np.einsum("ijen,nm,ijem->e", difference, products, difference)
+        energy += float(np.sum(w * square))
     return energy
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.errors import ModelError
 from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, greville, open_knots
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
@@ -235,11 +236,22 @@ def _moved(
         controls = points[there].transpose(1, 0, 2).reshape(high, -1)
         levelled = (along @ controls).reshape(high, chosen.size, 3)
         places = np.stack([part @ level for level in levelled])
-        moved = np.asarray(move(places.reshape(-1, 3)), dtype=np.float64)
+        moved = _checked(move(places.reshape(-1, 3)), (places.size // 3, 3))
         solved = np.linalg.solve(along, moved.reshape(high, -1)).reshape(high, chosen.size, 3)
         factors = splu(part)
         result[there] = np.stack([factors.solve(level) for level in solved], axis=1)
     return result
+
+
+def _checked(moved: object, shape: tuple[int, int]) -> Floats:
+    """Return the positions that a user's shape gives, or raise an error if they are none."""
+    result = np.asarray(moved)
+    if result.shape != shape or result.dtype.kind not in "fiu" or not np.isfinite(result).all():
+        got = f"{result.dtype} {result.shape} from `moved`"
+        got += ", with NaN or infinity" * (result.shape == shape and result.dtype.kind == "f")
+        needs, why = f"finite numbers {shape}", "every point of the swept body has an image."
+        raise ModelError("SweptBody.shape", got, needs, why, "return an array like its argument.")
+    return np.asarray(result, dtype=np.float64)
 
 
 def _collocation(layout: BodyLayout, levels: Levels) -> csr_matrix:

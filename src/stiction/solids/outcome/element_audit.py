@@ -29,16 +29,15 @@ def locking(problem: Problem) -> list[Check]:
     Only linear elements in plane strain or in three dimensions are checked.
     """
     ratios = []
-    for part, body in zip(problem.parts, problem.assembled.bodies, strict=True):
+    for body in problem.assembled.bodies:
         if isinstance(body, Membrane):
             continue
-        # linear quadrilaterals have four nodes; linear triangles three, and no fewer points
-        quads, triangles = (any(b.nodes.shape[1] == n for b in part.blocks) for n in (4, 3))
-        if isinstance(body, SweptBody):
-            quads, triangles = body.element.ORDER == 1, False
-        fully_integrated = not (body.element.reduced or body.element.BENDS)
-        locks = triangles or (quads and fully_integrated)
-        if locks and not body.plane_stress:
+        linear, reduced = body.element.ORDER == 1, body.element.reduced
+        # plane triangles have one point in any case; wedges have two
+        in_space = isinstance(body, SweptBody)
+        triangles = linear and body.mesh.triangles.any() and not (in_space and reduced)
+        quads = linear and not (reduced or body.element.BENDS or body.mesh.triangles.all())
+        if (triangles or quads) and not body.plane_stress:
             shear, bulk = body.material.moduli()
             ratios.append((bulk / shear, triangles))
     if not ratios:

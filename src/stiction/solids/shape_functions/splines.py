@@ -29,6 +29,11 @@ Ints = npt.NDArray[np.int64]
 _CORNER, _CORNER_OF_CHORDS = np.pi / 6.0, 1.001 * np.pi / 3.0
 
 
+# distance from the chord over its length below which a boundary is straight: an arc so flat is a
+# parabola to rounding, and the nearly parallel normals do not determine its circle
+_FLAT = 1e-6
+
+
 class Curve(NamedTuple):
     """A curve of s elements, n functions on each.
 
@@ -117,9 +122,14 @@ def spline_curve(
     Verified by: tests/unit/solids/elements/test_splines.py::test_arcs_are_exact
     """
     _refuse_corners(name, nodes, middles, closed)
+    # the middles of a mesh determine the shape too, unless all of its facets are straight
+    bent = False
     if middles is None:
         middles = _smooth_middles(nodes, closed)
-    known = nodes if nodes.shape[0] > 2 else np.insert(nodes, 1, middles, axis=0)
+    else:
+        bent = not all(map(_straight, np.stack([nodes[:-1], middles, nodes[1:]], axis=1)))
+    both = np.insert(nodes, np.arange(1, nodes.shape[0]), middles, axis=0)
+    known = both if bent or nodes.shape[0] == 2 else nodes
     if exact and closed:
         why = "the rational curve represents less than a full circle."
         try_ = "split the boundary, or leave exact_arc out."
@@ -227,7 +237,7 @@ def _straight(nodes: Floats) -> bool:
     along = nodes[-1] - nodes[0]
     away = nodes - nodes[0]
     off = np.abs(away[:, 0] * along[1] - away[:, 1] * along[0]).max()
-    return bool(off <= 1e-12 * (along @ along))
+    return bool(off <= _FLAT * (along @ along))
 
 
 def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
@@ -238,7 +248,7 @@ def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
     solution = np.linalg.lstsq(system, (x * x).sum(axis=1), rcond=None)[0]
     centre = middle + solution[:2]
     from_centre = nodes - centre
-    size = np.linalg.norm(from_centre, axis=1)
+    size = np.linalg.norm(known - centre, axis=1)
     radius = float(size.mean())
     angle = np.unwrap(np.arctan2(from_centre[:, 1], from_centre[:, 0]))
     total_angle = abs(angle[-1] - angle[0])

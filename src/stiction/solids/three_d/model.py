@@ -22,7 +22,7 @@ from stiction.solids.elements.swept import Swept, sweep
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.mesh.model import Mesh, rectangle
 from stiction.solids.three_d.picture import drawn, places_of
-from stiction.solids.three_d.shapes import BodyShape
+from stiction.solids.three_d.shapes import BodyShape, Dome
 
 __all__ = ["SweptBody"]
 
@@ -33,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 # 1.37 GiB more in all with double precision; factors of SuperLU are larger
 _BYTES_OF_HEXAHEDRON = 137_000
 ENDS = ("back", "front")
+# largest distance of tip or base of a dome from its face, divided by the height; chosen
+_SAME = 1e-9
 
 _PART = Part("a body is made of these.", "see the docstring of SweptBody.")
 _BREAKS = Finite(
@@ -90,6 +92,8 @@ class SweptBody(Declared):
             got, needs = f"a boundary {reserved[0]!r}", "names other than 'back' and 'front'"
             why, try_ = "these are the end faces of the sweep.", "rename the boundary."
             raise ModelError("SweptBody.mesh", got, needs, why, try_)
+        if isinstance(self.shape, Dome):
+            _check_ends(self.shape, self.mesh.points[:, 1])
         count = self.mesh.cells.shape[0] * self.layers * self.element.ORDER**3
         memory = memory_of_machine()
         fits("SweptBody", count, _BYTES_OF_HEXAHEDRON, "give fewer cells or layers.", memory)
@@ -132,3 +136,14 @@ class SweptBody(Declared):
             places_of(swept),
             hulls=swept.hulls,
         )
+
+
+def _check_ends(dome: Dome, heights: Floats) -> None:
+    """Raise an error unless tip and base are the ends of second coordinates (n,) [m]."""
+    ends = np.array([heights.min(), heights.max()])
+    given = np.sort([float(dome.base), float(dome.tip[1])])
+    if np.abs(given - ends).max() > _SAME * (ends[1] - ends[0]):
+        got = f"base {dome.base:.9g} and tip at {dome.tip[1]:.9g} [m]"
+        needs = f"{ends[0]:.9g} and {ends[1]:.9g} [m], the lowest and highest of the section"
+        why = "one face stays flat, the other becomes a part of a sphere of this radius."
+        raise ModelError("Dome", got, needs, why, "give these numbers, in either order.")

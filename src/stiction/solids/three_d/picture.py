@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.bsplines import basis
 from stiction.solids.arrays import Picture, Places
 from stiction.solids.elements.picture import picture
 from stiction.solids.elements.swept import Swept
@@ -120,17 +121,24 @@ def _cell_of_edge(flat: Picture) -> Ints:
 def places_of(swept: Swept) -> Places:
     """Return the points at which displacements are interpolated: `Nearest` chooses among these.
 
-    These are the nodes of the section at both ends of the sweep, and in every layer those outside
-    of splines, if functions are linear along the axis.
+    These are the nodes of the section at every end of a layer: means of control points along the
+    axis, and in the section on a spline.
     """
-    laid, levels = swept.layout, swept.levels
-    # a mesh node is one node of the body, the mean of two, or none
-    node, second = laid.numbering.numbers.T
-    nodes = node[(second < 0) & (node >= 0)]
-    first, last = levels.ends()
-    # splines interpolate at both ends of the axis only, linear functions in every layer
-    interior = nodes[~levels.on_spline[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
-    straight = levels.numbers[interior, : levels.axes[0].heights.size].ravel()
-    numbers_of_places = np.unique(np.concatenate([first[nodes], last[nodes], straight]))
-    numbers = np.stack([numbers_of_places, np.full_like(numbers_of_places, -1)], axis=1)
-    return Places(numbers, np.tile([1.0, 0.0], (numbers_of_places.size, 1)))
+    levels, plane = swept.levels, swept.layout.numbering
+    used = plane.numbers[:, 0] >= 0
+    numbers, fractions = plane.numbers[used], plane.fractions[used]
+    breaks = np.unique(levels.axes[0].knots)
+    most = numbers.shape[1] * (max(axis.degree for axis in levels.axes) + 1)
+    found, shares = [], []
+    for kind, axis in enumerate(levels.axes):
+        of_kind = levels.on_spline[numbers[:, 0]] == bool(kind)
+        first, values, _ = basis(axis.knots, axis.degree, breaks)
+        along = first[:, None] + np.arange(axis.degree + 1)
+        nodes = numbers[of_kind][:, None, :, None]
+        there = np.where(nodes < 0, -1, levels.numbers[nodes, along[:, None]])
+        weights = fractions[of_kind][:, None, :, None] * values[:, None]
+        rows, columns = there.shape[0] * breaks.size, numbers.shape[1] * (axis.degree + 1)
+        missing = ((0, 0), (0, most - columns))
+        found.append(np.pad(there.reshape(rows, columns), missing, constant_values=-1))
+        shares.append(np.pad(weights.reshape(rows, columns), missing))
+    return Places(np.concatenate(found), np.concatenate(shares))

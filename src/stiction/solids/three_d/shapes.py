@@ -57,7 +57,8 @@ class Dome(BodyShape):
 
     Parameters
     ----------
-    tip : apex of the sphere, on the face that becomes spherical, above or below the base [m]
+    tip : apex of the sphere, on the face that becomes spherical, above or below the base [m]. Tip
+        and base are the ends of the section
     radius : R of the sphere [m]
     base : second coordinate of the face that stays flat [m]
 

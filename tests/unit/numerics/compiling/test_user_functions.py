@@ -8,7 +8,9 @@ import types
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
+from scipy.special import erf
 
+from stiction import Coulomb
 from stiction.numerics.compiling.user_functions import (
     compiled_user,
     culprit,
@@ -114,7 +116,24 @@ def test_fingerprints():
     assert fingerprint(slope_of(1)) != fingerprint(slope_of(1.0))
     assert fingerprint(slope_of(line)) != fingerprint(slope_of(factorial))
     assert fingerprint(slope_of(np.ones(3))) != fingerprint(slope_of(np.zeros(3)))
-    assert fingerprint(slope_of(TABLE)) is None
+    assert fingerprint(slope_of(TABLE)) != fingerprint(slope_of({"k": 3.0}))
+    assert fingerprint(functools.partial(line)) != fingerprint(functools.partial(line, v=2.0))
+    for other in (CubicSpline([0.0, 1.0], [0.0, 1.0]), Law, {"k": Law}):
+        assert fingerprint(slope_of(other)) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (math.exp, "math.exp"),
+        (erf, "scipy.special.erf"),
+        (Coulomb, "stiction.laws.coulomb.Coulomb"),
+    ],
+)
+def test_a_library_is_known_by_name_in_every_process(value, name):
+    assert name in fingerprint(slope_of(value))
+    # an address differs between processes
+    assert id(value) not in fingerprint(slope_of(value))
 
 
 def test_a_global_that_changes_is_seen(monkeypatch):

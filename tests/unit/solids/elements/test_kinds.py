@@ -13,7 +13,7 @@ from solid_cases import MATERIALS, bound, forces, tangent
 from stiction.errors import ModelError
 from stiction.numerics.bsplines import open_knots
 from stiction.solids.elements import layers as el
-from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2, _with_middles, discretise
+from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2, QM6, _with_middles, discretise
 from stiction.solids.mesh.model import Mesh, block, cap, half_disc, rectangle
 from stiction.solids.shape_functions import functions as ef
 
@@ -438,6 +438,7 @@ BAD = {
     "Q2.contact_points": lambda: Q2(contact_points=0),
     "Q1N2.exact_arc": lambda: Q1N2(exact_arc="yes"),
     "Q2.exact_arc: got True": lambda: Q2(exact_arc=True),
+    "QM6.reduced: got True": lambda: QM6(reduced=True),
     "off the circle": lambda: discretise(MESHES["bent"][0], Q1N2(exact_arc=True), "top"),
 }
 

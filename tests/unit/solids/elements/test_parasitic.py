@@ -69,12 +69,13 @@ def test_excess_is_that_of_a_beam(poisson, thin, reduced, cells):
 
 
 @pytest.mark.parametrize("name", sorted(MATERIALS))
-@pytest.mark.parametrize("kind", ["Q1", "reduced", "Q1N2", "triangles", "space"])
+@pytest.mark.parametrize("kind", ["Q1", "reduced", "Q1N2", "triangles", "space", "wedges"])
 def test_homogeneous_states_have_no_excess(name, kind):
     """Tension, shear and turning cost linear elements nothing more, however large."""
     mesh = distorted()
-    if kind == "space":
-        parts = SweptBody(mesh, (0.0, 0.3, 1.0), Q1()).discretised(())
+    if kind in ("space", "wedges"):
+        section = triangles(mesh) if kind == "wedges" else mesh
+        parts = SweptBody(section, (0.0, 0.3, 1.0), Q1()).discretised(())
     elif kind == "triangles":
         parts = discretise(triangles(mesh), Q1())
     else:
@@ -88,12 +89,13 @@ def test_homogeneous_states_have_no_excess(name, kind):
     assert abs(more) < 1e-12 * energy
 
 
-@pytest.mark.parametrize("kind", ["Q1", "triangles", "space"])
+@pytest.mark.parametrize("kind", ["Q1", "triangles", "space", "wedges"])
 def test_excess_does_not_depend_on_frame_and_units(kind):
     law = NeoHookean(1.0, 0.3)
     mesh = rectangle(6.0, 1.0, (6, 1))
-    if kind == "space":
-        parts = SweptBody(mesh, (0.0, 1.0), Q1()).discretised(())
+    if kind in ("space", "wedges"):
+        section = triangles(mesh) if kind == "wedges" else mesh
+        parts = SweptBody(section, (0.0, 1.0), Q1()).discretised(())
     else:
         parts = discretise(triangles(mesh) if kind == "triangles" else mesh, Q1())
     x = parts.points
@@ -102,6 +104,10 @@ def test_excess_does_not_depend_on_frame_and_units(kind):
     u[:, 2:] = 0.0
     energy, more = energies(parts, law.table(), u)
     assert 0.2 < more / energy < 1.0
+    if kind == "wedges":
+        plane = discretise(triangles(mesh), Q1())
+        found = energies(plane, law.table(), bent(plane.points, 0.02))
+        assert_allclose(found, (energy, more), rtol=1e-12)
     turn = np.eye(d)
     turn[:2, :2] = [[0.28, -0.96], [0.96, 0.28]]
     turned = (x + u) @ turn.T - x + 5.0
@@ -109,8 +115,9 @@ def test_excess_does_not_depend_on_frame_and_units(kind):
     # in millimetres and kilopascals
     size = 1e3
     small = Mesh(size * mesh.points, mesh.cells)
-    if kind == "space":
-        other = SweptBody(small, (0.0, size), Q1()).discretised(())
+    if kind in ("space", "wedges"):
+        section = triangles(small) if kind == "wedges" else small
+        other = SweptBody(section, (0.0, size), Q1()).discretised(())
     else:
         other = discretise(triangles(small) if kind == "triangles" else small, Q1())
     found = energies(other, NeoHookean(1e-3, 0.3).table(), size * u)
@@ -129,13 +136,14 @@ def test_elements_without_locking_have_no_excess(element):
     assert excess([], parts.points) == 0.0
 
 
-@pytest.mark.parametrize("kind", ["Q1", "triangles", "space"])
+@pytest.mark.parametrize("kind", ["Q1", "triangles", "space", "wedges"])
 @pytest.mark.parametrize("name", sorted(MATERIALS))
 def test_rigid_motions_have_no_excess(kind, name):
     """Far away strains are rounding; small ones of a body that bends count to the last digits."""
     mesh = rectangle(6.0, 1.0, (6, 1))
-    if kind == "space":
-        parts = SweptBody(mesh, (0.0, 1.0), Q1()).discretised(())
+    if kind in ("space", "wedges"):
+        section = triangles(mesh) if kind == "wedges" else mesh
+        parts = SweptBody(section, (0.0, 1.0), Q1()).discretised(())
     else:
         parts = discretise(triangles(mesh) if kind == "triangles" else mesh, Q1())
     x, table = parts.points, MATERIALS[name].table()

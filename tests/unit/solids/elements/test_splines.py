@@ -149,6 +149,25 @@ def test_corners_are_refused():
         spline_curve("side", nodes, middles, 3)
 
 
+def test_middles_off_the_arc_are_refused():
+    nodes, middles = arc(4, 2.0)
+    line = np.column_stack([np.arange(3.0), np.zeros(3)])
+    wave = 0.5 * (line[1:] + line[:-1]) + [[0.0, 0.1], [0.0, -0.1]]
+    for one, other in ((nodes, middles + np.array([0.0, 1e-3])), (line, wave)):
+        with pytest.raises(ModelError, match="off the circle"):
+            spline_curve("arc", one, other, 2, exact=True)
+
+
+def test_lines_far_from_the_origin_are_straight():
+    along = np.array([0.8, 0.6])
+    nodes = [1e6, 3e5] + np.linspace(0.0, 1.0, 9)[:, None] * along
+    curve = spline_curve("line", nodes, None, 2, exact=True)
+    x, _ = places(curve)
+    away = x - nodes[0]
+    assert np.abs(away[..., 0] * along[1] - away[..., 1] * along[0]).max() < 1e-9  # reason: 1e6 eps
+    assert (curve.weights == 1.0).all()
+
+
 def test_curves_other_than_arcs_are_refused():
     x = np.linspace(0.0, 1.0, 6)
     parabola = np.stack([x, x * x], axis=1)

@@ -10,6 +10,7 @@ from stiction.solids import (
     Q1,
     Q1H,
     Q1N2,
+    Q2,
     Q2N2,
     Body,
     Boundary,
@@ -21,6 +22,7 @@ from stiction.solids import (
     NeoHookean,
     Program,
     RigidPlane,
+    SweptBody,
     rectangle,
 )
 from stiction.solids.elements.kinds import discretise
@@ -122,6 +124,17 @@ def test_tangent_against_differences():
 def test_places_are_those_of_the_mesh():
     part = discretise(rectangle(2.0, 1.0, (10, 4)), Q1N2(), contact="top")
     for point in ((1.0, 1.0), (0.4, 1.0), (2.0, 1.0), (0.6, 0.5)):
+        numbers, weights = nearest_node(part.points, part.places, np.array(point))
+        np.testing.assert_allclose(weights @ part.points[numbers], point, atol=1e-14)
+        assert weights.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("element", [Q1(), Q1N2(), Q2(), Q2N2(), Q1H()])
+def test_places_of_a_swept_body_are_in_every_layer(element):
+    part = SweptBody(rectangle(2.0, 1.0, (4, 2)), (0.0, 0.3, 1.0, 1.6, 2.0), element).discretised(
+        ("top",)
+    )
+    for point in ((1.0, 1.0, 1.0), (2.0, 1.0, 0.3), (1.0, 0.5, 1.0), (0.5, 1.0, 2.0)):
         numbers, weights = nearest_node(part.points, part.places, np.array(point))
         np.testing.assert_allclose(weights @ part.points[numbers], point, atol=1e-14)
         assert weights.sum() == pytest.approx(1.0, abs=1e-15)

@@ -212,9 +212,25 @@ def test_bad_shapes_are_refused():
     for given, words in (({"radius": -1.0}, "radius"), ({"base": 1.0}, "base")):
         with pytest.raises(ModelError, match=words):
             Dome(**given)
-    wide = SweptBody(section(), BREAKS, shape=Dome((0.0, 0.7, 0.0), 1.2))
+    mesh = rectangle(1.5, 0.7, (5, 3))
+    wide = SweptBody(mesh, BREAKS, shape=Dome((0.0, 0.7, 0.0), 1.2))
     with pytest.raises(ModelError, match="radius"):
         wide.discretised(("bottom",))
+    for dome in (Dome((0.0, 0.6, 0.0), 2.5), Dome((0.0, 0.7, 0.0), 2.5, 0.1)):
+        with pytest.raises(ModelError, match=r"needs 0 and 0\.7"):
+            SweptBody(mesh, BREAKS, shape=dome)
+
+
+@pytest.mark.parametrize(
+    "moved", [lambda x: x[:, :2], lambda x: x + 0j, lambda x: np.nan * x, lambda x: None]
+)
+def test_shapes_that_give_no_places_are_refused(moved):
+    class Strange(st.solids.BodyShape):
+        def moved(self, places):
+            return moved(places)
+
+    with pytest.raises(ModelError, match=r"SweptBody\.shape.*from `moved`"):
+        SweptBody(section(), (0.0, 1.0), shape=Strange()).discretised(())
 
 
 def test_loads_on_faces_are_refused():
