@@ -67,7 +67,7 @@ def event_driven_gradients(
     with np.errstate(all="ignore"):
         run = RecordedRun(chain, method, span, (), np.zeros(0, np.int64))
         forward = run.run()
-        parts, start, _laws = laid_out(chain, names, whole, run.law)
+        parts, start, _laws = laid_out(chain, names, whole, run.law, span)
         every = [f"event_time[{j}]" for j in range(len(run.events))]
         of = [one for name in of for one in (every if name == "event_time" else [name])]
         by = np.empty((len(of), len(names)))

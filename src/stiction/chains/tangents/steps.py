@@ -73,7 +73,7 @@ def _followed(
 
     integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
     p, work, now, n = integrator.problem, integrator.work, integrator.now, chain.n_mass
-    directions, start, _laws = laid_out(chain, names, whole, integrator.law)
+    directions, start, _laws = laid_out(chain, names, whole, integrator.law, t_span)
     g = _variation(n, len(names))
     g.x[:, 1:-1], g.v[:, 1:-1] = start[:n].T, start[n:].T
     begin(chain, integrator.scheme, p, work, integrator.saved, integrator.events)
