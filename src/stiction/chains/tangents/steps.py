@@ -42,6 +42,8 @@ def theta_tangents(
 
     The derivatives are those of the discrete map, with the set of sticking masses fixed in each
     step. Events lie at the ends of steps, so that the derivatives of their times are zero.
+    Where a parameter moves a breakpoint of the load that lies at the end of a step, the map has a
+    kink, and the derivative is the mean of both sides.
 
     Raises
     ------

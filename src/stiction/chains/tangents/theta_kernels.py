@@ -193,6 +193,16 @@ def _check(p: Problem, work: Work, g: Variation, t: float) -> None:
 
 
 @kernel
+def _line_by(segments: Table[LoadSegment], d: Directions, q: int, t: float, segment: int) -> float:
+    """Return the derivative at time t of the straight line of a segment."""
+    line = segments[segment]
+    by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
+    # a breakpoint that comes later by dt shifts its segment: -rate dt
+    by -= line.rate * d.segment_time[q, segment]
+    return by
+
+
+@kernel
 def _load_by(
     p: Problem,
     segments: Table[LoadSegment],
@@ -202,11 +212,20 @@ def _load_by(
     t: float,
     segment: int,
 ) -> float:
-    """Return the derivative of the load at time t."""
-    line = segments[segment]
-    by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
-    # a breakpoint that comes later by dt shifts its segment: -rate dt
-    by -= line.rate * d.segment_time[q, segment]
+    """Return the derivative of the load at time t.
+
+    If a direction moves a breakpoint at t, the load has a kink there: the mean of both sides is the
+    limit of the central difference.
+    """
+    by: float = _line_by(segments, d, q, t, segment)
+    # (times of steps are rounded)
+    near = 4e-16 * (abs(t) + abs(p.t_start))
+    for later in range(segment, min(segment + 2, len(segments))):
+        moves = later > 0 and d.segment_time[q, later] != 0.0
+        if moves and abs(t - segments[later].time) <= near:
+            other = segment - 1 if later == segment else later
+            by = 0.5 * (by + _line_by(segments, d, q, t, other))
+            break
     for j in range(len(sines)):
         sine = sines[j]
         angle = sine.frequency * t + sine.phase
