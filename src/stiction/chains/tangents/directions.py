@@ -79,7 +79,7 @@ def expanded(chain: Chain, to: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 def _start_component(chain: Chain, name: str) -> int | None:
     """Return the index of a direction in the state (x, v); None for a parameter."""
     field, _, rest = name.partition("[")
-    if field not in ("x0", "v0") or not rest.endswith("]") or not rest[:-1].isdigit():
+    if field not in ("x0", "v0") or not rest.endswith("]") or not rest[:-1].isdecimal():
         return None
     index = int(rest[:-1])
     if index >= chain.n_mass:
@@ -219,8 +219,13 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
                 error = refused
                 continue
             return chains, weight / step
-    assert error is not None
-    raise error
+    raise ModelError(
+        "Chain.tangents",
+        f"{name} = {value:.6g}",
+        "a parameter that can rise or fall alone",
+        "a derivative needs models with neighbouring values; other parameters exclude them.",
+        "move the parameter that bounds this one.",
+    ) from error
 
 
 def _shape_neighbours(

@@ -51,11 +51,16 @@ def test_an_entry_leaves_the_others():
 
 @pytest.mark.parametrize(
     "name",
-    ["law.nu", "stiffness[3]", "law", "mass[", "load.parts[2].rate", "n", "supports", "rate.law"],
+    [
+        *("law.nu", "stiffness[3]", "law", "mass[", "load.parts[2].rate", "n", "supports"),
+        *("rate.law", "mass[0]\n", "x0[\u00b2]"),
+    ],
 )
 def test_unknown_names_are_refused(name):
     with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
         chain().parameter(name)
+    with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
+        chain().tangents(None, (0.0, 1.0), [name])
 
 
 def test_numbers_that_do_not_change_have_exact_zeros():
@@ -75,6 +80,13 @@ def test_breakpoints_of_a_user_load_are_no_parameters():
     jumping = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), load=load)
     with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
         jumping.tangents(None, (0.0, 2.0), ["load.breakpoints[0]"])
+
+
+def test_a_parameter_without_neighbours_is_refused():
+    law = st.StaticKinetic(0.0, 0.0)
+    block = st.Chain(mass=[1.0], stiffness=[1.0], law=law, v0=1.0)
+    with pytest.raises(st.ModelError, match=r"law.mu_kinetic = 0; needs .* rise or fall alone"):
+        block.tangents(None, (0.0, 1.0), ["law.mu_kinetic"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
