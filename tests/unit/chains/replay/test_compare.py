@@ -239,6 +239,16 @@ def test_long_runs_are_recorded_in_part(monkeypatch):
     assert 5.0 < share < 95.0
 
 
+def test_a_recorder_keeps_the_last_states():
+    recorder = trajectory_module.TrajectoryRecorder(200)
+    rows = np.zeros((1000, 200))
+    for q in range(8):
+        time = np.arange(1000.0) + 1000.0 * q
+        recorder.add((time, rows, rows, rows.astype(np.int8)))
+        assert recorder.trajectory().time[-1] == time[-1]
+    assert recorder.trajectory().time.size < 8000
+
+
 def test_a_recorder_resumes_from_a_checkpoint():
     rng = np.random.default_rng(1)
     keepers = trajectory_module.TrajectoryRecorder(2), trajectory_module.TrajectoryRecorder(2)
