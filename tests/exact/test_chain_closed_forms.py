@@ -104,6 +104,8 @@ def test_step_of_one_mass():
     held = exact.step_response(np.array([0.0, 1.0]), m, k, 1.0, bound)
     np.testing.assert_array_equal(held[0], [0.0, 0.0])
     assert held[2] == 0.0
+    with pytest.raises(ValueError, match="needs > 0"):
+        exact.step_turning_points(k, force, 0.0)
 
 
 @pytest.mark.parametrize(("case", "force"), [(A_BASELINE, 10.0), (C_UNEQUAL, 30.0)])
@@ -137,6 +139,13 @@ def test_reference_branches():
     assert reached.duration == pytest.approx(0.2736, abs=5e-5)
     assert reached.force == slide.force
     assert exact.weakening_roots(0.1, 0.2, 1.0, *law).size == 0
+    # at the static bound the unstable root is v = 0
+    (stable,) = exact.weakening_roots(0.5, 0.2, 1.0, 0.5, 0.25, 0.1)
+    assert 0.2 * stable + 0.25 * (1.0 + np.exp(-stable / 0.1)) == pytest.approx(0.5, rel=1e-14)
+    with pytest.raises(ValueError, match="needs more than c v_s"):
+        exact.weakening_slide(0.5, 1.0, 5.0, 1.0, law)
+    with pytest.raises(ValueError, match="for slip"):
+        exact.weakening_slide(0.15, 1.0, 0.2, 1.0, law)
 
 
 def test_weakening_duration_by_stepping():

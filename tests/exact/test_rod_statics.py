@@ -13,7 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
-from scipy.special import ellipe, ellipk
+from scipy.special import ellipe, ellipk, ellipkm1
 
 from stiction.exact import rods as exact
 from stiction.rods.centreline import Arc, Straight
@@ -124,6 +124,19 @@ def test_complete_elliptic_integrals():
     for k in (0.0, 0.3, 0.9, 0.999):
         found = exact.complete_elliptic(k)
         assert found == pytest.approx((ellipk(k * k), ellipe(k * k)), rel=1e-13)
+    k = 1.0 - 1e-9
+    assert exact.complete_elliptic(k)[0] == pytest.approx(
+        ellipkm1((1.0 - k) * (1.0 + k)), rel=1e-13
+    )
+
+
+def test_elastica_under_any_load():
+    """With k = E = 1 to rounding the tip is (2 / K - 1, 2 / K) with K = l sqrt(P / B)."""
+    for load in (400.0, 2500.0, 1e8):
+        wanted = 2.0 / np.sqrt(load)
+        tip = exact.elastica_tip(1.0, 1.0, load)
+        assert tip == pytest.approx([wanted - 1.0, wanted], rel=1e-12)
+    np.testing.assert_allclose(exact.bent_to_a_circle(2.0, 1.0, 0.0), [2.0, 0.0])
 
 
 @pytest.mark.parametrize("radius", [0.02, 0.1])

@@ -110,6 +110,8 @@ def test_sliding_orbit():
     assert_allclose(values, np.linalg.eigvalsh([[j1, 1.0], [1.0, j2]])[::-1], rtol=1e-14)
     vector = np.array([values[0] - j2, 1.0])
     assert_allclose(np.array([[j1, 1.0], [1.0, j2]]) @ vector, values[0] * vector, rtol=1e-14)
+    # with J1 J2 = 1 one eigenvalue is zero: (1, 1) is at rest in s
+    assert_allclose(exact.sliding_orbit([1.0], -1.0, -1.0, (1.0, 1.0))[1], [2.0], rtol=1e-14)
 
 
 def test_crossing_maps():
@@ -125,9 +127,9 @@ def test_crossing_maps():
     assert_allclose(-(-1.0 * first + 0.5 * first**2), 0.0, atol=1e-15)
     inside = exact.crossing_multipliers(0.5, 0.5)
     assert_allclose(np.abs(inside), 1.0, rtol=1e-14)
-    for j2 in (0.5, np.nan):
-        with pytest.raises(ValueError, match="more than 1"):
-            exact.crossing_ray(0.5, j2)
+    for pair in ((0.5, 0.5), (0.5, np.nan), (2.0, 2.0)):
+        with pytest.raises(ValueError, match="J1 J2 > 1"):
+            exact.crossing_ray(*pair)
 
 
 def test_two_fold_reference():

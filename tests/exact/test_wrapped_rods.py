@@ -75,6 +75,10 @@ def test_elastic_capstan(bending):
     small = elastic_capstan_ratio(mu, HALF, 1e-4)
     first = mu * HALF - 0.5e-4 * (1.0 + mu**2) * (1.0 - np.exp(-mu * HALF))
     assert np.log(small) == pytest.approx(first, rel=1e-6)
+    # without an arc of contact there is no ratio
+    for angle, stiff in ((0.1, bending), (HALF, 5.0)):
+        with pytest.raises(ValueError, match="touches the cylinder"):
+            elastic_capstan_ratio(mu, angle, stiff)
 
 
 def test_second_order():

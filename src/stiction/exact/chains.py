@@ -150,9 +150,15 @@ def step_turning_points(k: float, force: float, bound: float, x0: float = 0.0) -
     -------
     (j,) turning points; the first is x0, the last is the position of rest.
 
+    Raises
+    ------
+    ValueError : if the bound is not positive, so that the mass does not stop.
+
     Source: formulas sheet, sections 4 and 6, for one mass.
     Verified by: tests/exact/test_chain_closed_forms.py::test_step_of_one_mass
     """
+    if not bound > 0.0:
+        raise ValueError(f"step_turning_points: bound = {bound}; needs > 0 for a stop")
     turns = [float(x0)]
     while abs(force - k * turns[-1]) > bound:
         sign = np.sign(force - k * turns[-1])
@@ -361,7 +367,8 @@ def weakening_roots(
     fold = max(0.0, v_scale * float(np.log(max(drop / (damping * v_scale), 1e-300))))
     far = fold + (abs(force) + drop + 1.0) / damping
     roots = [_bisect(gap, low, high) for low, high in ((0.0, fold), (fold, far))]
-    return np.array([v for v in roots if v is not None and v > 0.0])
+    # (at the minimum both roots are one)
+    return np.unique([v for v in roots if v is not None and v > 0.0])
 
 
 def weakening_slide(
@@ -384,14 +391,27 @@ def weakening_slide(
     law : mu_static, mu_kinetic, v_scale
     x0 : start [m]
 
+    Raises
+    ------
+    ValueError : if h has no minimum at v > 0, or the force at the start is below it.
+
     Source: formulas sheet, section 1e, the one-mass example.
     Verified by: tests/exact/test_chain_closed_forms.py::test_reference_branches
     """
     mu_static, mu_kinetic, v_scale = law
     drop = normal * (mu_static - mu_kinetic)
+    if not drop > damping * v_scale:
+        raise ValueError(
+            f"weakening_slide: N (mu_s - mu_k) = {drop}; needs more than c v_s = "
+            f"{damping * v_scale}: only then does the branch end."
+        )
     end = v_scale * float(np.log(drop / (damping * v_scale)))
     least = damping * (end + v_scale) + normal * mu_kinetic
-    start = float(weakening_roots(force - stiffness * x0, damping, normal, *law)[-1])
+    roots = weakening_roots(force - stiffness * x0, damping, normal, *law)
+    if roots.size == 0:
+        got = f"weakening_slide: f - k x0 = {force - stiffness * x0}"
+        raise ValueError(f"{got}; needs at least {least} for slip")
+    start = float(roots[-1])
     node, weight = np.polynomial.legendre.leggauss(40)
     # in ln v the integrand is smooth and bounded over any range of speeds
     edges = np.linspace(np.log(end), np.log(start), 9)
@@ -408,6 +428,8 @@ def _bisect(gap: object, low: float, high: float) -> float | None:
     at_low, at_high = gap(low), gap(high)
     if at_low * at_high > 0.0 or high <= low:
         return None
+    if at_low == 0.0 or at_high == 0.0:
+        return low if at_low == 0.0 else high
     for _ in range(200):
         middle = 0.5 * (low + high)
         if (gap(middle) > 0.0) == (at_low > 0.0):

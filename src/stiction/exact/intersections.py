@@ -75,7 +75,9 @@ def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
         return []
     square = Fraction(math.isqrt(int(rest * scale * scale)), scale)
     found = []
-    for u in [-c / b] if a == 0 else [(-b + square) / (2 * a), (-b - square) / (2 * a)]:
+    roots = [-c / b] if a == 0 else [(-b + square) / (2 * a), (-b - square) / (2 * a)]
+    # a double root is one
+    for u in dict.fromkeys(roots):
         d1, d2 = a2 + a3 * u, b2 + b3 * u
         if d1 == 0 and d2 == 0:
             continue

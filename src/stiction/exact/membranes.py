@@ -21,6 +21,8 @@ __all__ = [
 ]
 
 _HALVINGS = 200
+# largest stretch of a film
+_FARTHEST = 100.0
 
 
 def uniaxial(stretch: float) -> tuple[float, float]:
@@ -115,6 +117,10 @@ def steady_peel(
     friction : whether the tape slides ahead of the front and dissipates friction heat; without
         friction the result is a bound for fronts that stick
 
+    Raises
+    ------
+    ValueError : if the angle is outside (0, pi], or the film peels at no stretch below 100.
+
     Notes
     -----
     work + heat = N (stretch - cos phi) - psi, with stretch sin(angle - phi) = sin(angle).
@@ -135,7 +141,14 @@ def steady_peel(
         heat = s.heat if friction else 0.0
         return s.force * (stretch - math.cos(s.angle)) - law(stretch)[1] - work - heat
 
-    found = state(_root(excess, 1.0, 100.0))
+    if not 0.0 < angle <= math.pi:
+        raise ValueError(f"steady_peel: angle = {angle}; needs more than 0 and at most pi")
+    if not excess(_FARTHEST) >= 0.0:
+        raise ValueError(
+            f"steady_peel: work = {work}, angle = {angle}; needs a film that peels at a stretch "
+            f"below {_FARTHEST}"
+        )
+    found = state(_root(excess, 1.0, _FARTHEST))
     return found if friction else found._replace(heat=0.0)
 
 

@@ -22,9 +22,13 @@ Floats = npt.NDArray[np.float64]
 def ageing_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) -> Floats:
     """Return theta(t) [s] of the ageing law at constant speed `v` [m/s] from `theta0`.
 
+    At rest the state is theta0 + t.
+
     Source: d theta / dt = 1 - v theta / L is linear.
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
     """
+    if v == 0.0:
+        return np.asarray(theta0 + np.asarray(t, dtype=np.float64))
     steady = length / v
     return np.asarray(steady + (theta0 - steady) * np.exp(-v * np.asarray(t) / length))
 

@@ -46,8 +46,9 @@ def bent_to_a_circle(length: float, bending: float, moment: float) -> Floats:
     bending : stiffness EI [N m^2]
     moment : at the free end [N m]
     """
-    turn = moment * length / bending
-    return np.array([np.sin(turn), 1.0 - np.cos(turn)]) * length / turn
+    half = 0.5 * moment * length / bending
+    # (sin a)/a and (1 - cos a)/a at a = 2 half, also at 0; np.sinc(a) is sin(pi a)/(pi a)
+    return length * np.sinc(half / np.pi) * np.array([np.cos(half), np.sin(half)])
 
 
 def capstan_exponent(mu: float, thickness: float) -> float:
@@ -95,15 +96,26 @@ def elastic_capstan_ratio(mu: float, angle: float, bending: float, thickness: fl
     thickness : r/rho [1], in lambda of `capstan_exponent`; the moment of the friction of point
         forces is left out, of first order in r/rho
 
+    Raises
+    ------
+    ValueError : if the rod is too stiff or the angle too small for an arc of contact.
+
     Source: the problem is that of Singh, J. Elasticity 151 (2022) 321; derived here.
     Verified by: tests/exact/test_wrapped_rods.py::test_elastic_capstan
     """
-    exponent, first = capstan_exponent(mu, thickness), np.arccos(1.0 - 0.5 * bending)
-    start, ratio = np.cos(first) + mu * np.sin(first), 1.0
-    for _ in range(200):
-        last = np.arccos(1.0 - 0.5 * bending / ratio)
-        end = np.cos(last) - mu * np.sin(last)
-        ratio = start / end * np.exp(exponent * (angle - first - last))
+    with np.errstate(invalid="ignore"):
+        exponent, first = capstan_exponent(mu, thickness), np.arccos(1.0 - 0.5 * bending)
+        start, ratio = np.cos(first) + mu * np.sin(first), 1.0
+        for _ in range(200):
+            last = np.arccos(1.0 - 0.5 * bending / ratio)
+            end = np.cos(last) - mu * np.sin(last)
+            ratio = start / end * np.exp(exponent * (angle - first - last))
+    # (a comparison with NaN is false)
+    if not angle - first - last >= 0.0:
+        raise ValueError(
+            f"elastic_capstan_ratio: angle = {angle}, bending = {bending}; needs an angle of at "
+            "least phi0 + phi1, so that the rod touches the cylinder along an arc."
+        )
     return float(ratio)
 
 
@@ -289,7 +301,12 @@ def plectoneme_load(angle: float, radius: float, bending: float) -> tuple[float,
 
 def complete_elliptic(k: float) -> tuple[float, float]:
     """Return the complete elliptic integrals K(k) and E(k), by the arithmetic-geometric mean."""
-    a, b, c, power, lost = 1.0, np.sqrt(1.0 - k * k), k, 0.5, 0.5 * k * k
+    return _complete_elliptic(k, float(np.sqrt((1.0 - k) * (1.0 + k))))
+
+
+def _complete_elliptic(k: float, complement: float) -> tuple[float, float]:
+    """Return K and E; the complementary modulus sqrt(1 - k^2) is given, without cancellation."""
+    a, b, c, power, lost = 1.0, complement, k, 0.5, 0.5 * k * k
     for _ in range(40):
         a, b, c = 0.5 * (a + b), np.sqrt(a * b), 0.5 * (a - b)
         power *= 2.0
@@ -311,13 +328,20 @@ def elastica_tip(length: float, bending: float, load: float) -> Floats:
     load : above Euler's load [N]
     """
     wanted = length * np.sqrt(load / bending)
-    low, high = 0.0, 1.0 - 1e-15
+    # bisect in q = -ln sqrt(1 - k^2), for which K > q; at q = 300 already k = E = 1 to rounding
+    low, high = 0.0, min(wanted, 300.0)
     for _ in range(200):
-        k = 0.5 * (low + high)
-        if complete_elliptic(k)[0] < wanted:
-            low = k
+        q = 0.5 * (low + high)
+        if _complete_elliptic(*_moduli(q))[0] < wanted:
+            low = q
         else:
-            high = k
-    k = 0.5 * (low + high)
-    first, second = complete_elliptic(k)
+            high = q
+    k, complement = _moduli(0.5 * (low + high))
+    first, second = _complete_elliptic(k, complement)
+    first = max(first, wanted)
     return np.array([2.0 * second / first - 1.0, 2.0 * k / first]) * length
+
+
+def _moduli(q: float) -> tuple[float, float]:
+    """Return k and sqrt(1 - k^2) = e^-q."""
+    return float(np.sqrt(-np.expm1(-2.0 * q))), float(np.exp(-q))

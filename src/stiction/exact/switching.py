@@ -88,7 +88,7 @@ def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
         return float(np.exp(0.5 * alpha * t) * wave - w)
 
     end = _bisect(slip_speed, np.pi / w, 2.0 * np.pi / w)
-    # -x'' / vb at the end of slip: distance of x_stick from x = mu0, in units of vb
+    # x'' / vb at the end of slip: distance of x_stick from x = mu0, in units of vb
     reach = -float(np.exp(0.5 * alpha * end) * np.sin(w * end)) / w
     x_stick = mu0 - belt_speed * reach
     if x_stick < -mu0:
@@ -169,7 +169,9 @@ def sliding_orbit(
     amplitude = vectors.T @ np.asarray(start, dtype=np.float64)
     s = np.atleast_1d(np.asarray(s, dtype=np.float64))
     points = (np.exp(s[:, None] * values) * amplitude) @ vectors.T
-    grown = np.expm1(s[:, None] * values) / values * amplitude
+    # J1 J2 = 1 has an eigenvalue of zero, for which it is s
+    safe = np.where(values == 0.0, 1.0, values)
+    grown = np.where(values == 0.0, s[:, None], np.expm1(s[:, None] * values) / safe) * amplitude
     return points, np.asarray(np.sum(grown @ vectors.T, axis=1))
 
 
@@ -228,9 +230,10 @@ def crossing_ray(j1: float, j2: float) -> float:
     Source: formulas sheet of the wheel paper, section 5 (-0.4 for J1 = -1.2, J2 = -1.5).
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
     """
-    if not j1 * j2 > 1.0:
-        got = f"crossing_ray: got J1 J2 = {j1 * j2}"
-        raise ValueError(f"{got}; needs more than 1: only then do orbits spiral out.")
+    if not (j1 < 0.0 and j2 < 0.0 and j1 * j2 > 1.0):
+        got = f"crossing_ray: got J1 = {j1}, J2 = {j2}"
+        needs = "needs J1 < 0, J2 < 0 and J1 J2 > 1"
+        raise ValueError(f"{got}; {needs}: only then do orbits cross and spiral out.")
     return 2.0 * j1 / (float(crossing_multipliers(j1, j2)[0].real) + 1.0)
 
 

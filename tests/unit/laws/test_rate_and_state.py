@@ -76,6 +76,7 @@ def test_velocity_steps(law):
         assert found == pytest.approx(closed(t, v, theta0, length), rel=1e-13)
         assert found == pytest.approx(np.exp(by_rate.y[0]), rel=1e-10)
         assert made.state_rate(v, made.steady_state(v)) == pytest.approx(0.0, abs=1e-15)
+    assert exact.ageing_after_step([0.0, 2.0], 0.0, 1.0, 1e-5).tolist() == [1.0, 3.0]
 
 
 def test_stick_ages_one_law_and_not_the_other():

@@ -8,7 +8,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError, Status
-from stiction.exact.intersections import QUADRANTS, exit_directions
+from stiction.exact.intersections import QUADRANTS, exit_directions, sliding_vectors
 from stiction.switching.flow.intersections.bilinear import Bilinear, root
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven
@@ -85,6 +85,8 @@ def test_exit_directions_in_exact_arithmetic():
         assert counted(path, f) == exact
         many += len(exact) > 1
     assert 90 < many < 210
+    # a double root is one solution
+    assert sliding_vectors([[0, 3], [3, 0], [0, -3], [-3, 2]]) == [(0.0, 1.0)]
 
 
 def test_exit_directions_do_not_depend_on_units_names_or_orientation():

@@ -55,7 +55,7 @@ _HALVINGS = 6
 _MOST_STEPS = 64
 # most saved samples that are compared with the motion, evenly spaced
 _MOST_SAMPLES = 32
-# up to this many intervals under weakening friction all are integrated, of more every other one
+# up to this many intervals of slip under weakening friction all are integrated, of more every other
 _MOST_INTERVALS = 256
 # calls of a user's function, for each expansion of the method in a series
 _CALLS = 12.0
@@ -219,17 +219,12 @@ class _Replay:
         self._integrate(intervals, x1, v1)
         self._check_inclusion(x, v, mode, k)
         self._check_saved_friction(samples, intervals, steps.size, x1, v1)
-        self._covered_time(k, steps)
+        self._covered_time(steps)
 
-    def _covered_time(self, k: Ints, steps: Ints) -> None:
+    def _covered_time(self, steps: Ints) -> None:
         """Compute the fraction of the time that is verified."""
         trajectory, time = self.trajectory, self.history.time
-        all_lengths = trajectory.time[1:] - trajectory.time[:-1]
-        length = all_lengths[k]
-        covered = length.sum()
-        if steps.size < k.size:
-            # intervals of stick are compared without an integration
-            covered += all_lengths[steps].sum() - length[self._moves[k]].sum()
+        covered = (trajectory.time[steps + 1] - trajectory.time[steps]).sum()
         asked = time[-1] - time[0]
         self.fraction = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
@@ -257,7 +252,7 @@ class _Replay:
         self._model = ik.Model(*f.numbers)
         ik.check_states(self._model, states, samples, self._sizes, self.drive, worst)
         self._note_each(worst, ik.OF_STATES)
-        self._covered_time(k, steps)
+        self._covered_time(steps)
 
     def _end_differences(
         self, time: Floats, segment: Ints, start: Floats, mode: npt.NDArray[np.int8], goal: Floats
@@ -271,7 +266,8 @@ class _Replay:
         sizes = np.array([self.place, self.speed])
         if self.exact:
             rate = linear.rate_of(f)
-            longest = linear.terms(rate * float(length.max(initial=0.0)))
+            # intervals of stick need no series
+            longest = linear.terms(rate * float(length[mode.any(axis=1)].max(initial=0.0)))
             weight = np.zeros(longest + 2 + 4 * f.segments.amplitude.size)
             kernels.linear_ends(problem, rate, time, segment, start, mode, end, work, weight)
             return np.asarray((np.abs(end - goal).max(axis=2) / sizes).max(axis=1))
@@ -310,16 +306,19 @@ class _Replay:
         return np.asarray(self.trajectory.mode.any(axis=1))
 
     def _selected_intervals(self, k: Ints) -> Ints:
-        """Return the intervals to integrate: all, or evenly spaced ones if that is expensive."""
-        if self.exact or k.size == 0:
+        """Return the intervals to compare: all of stick; of slip not all, if that is expensive."""
+        moves = self._moves[k]
+        if self.exact:
             # the number of terms grows with the length of an interval in radians: skip long ones
             time = self.trajectory.time
-            return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
-        k = k[self._moves[k]]
-        most = max(_MOST_INTERVALS, k.size // 2)
+            return k[~moves | ((time[k + 1] - time[k]) * self.reach <= _LONGEST)]
+        slips = k[moves]
+        most = max(_MOST_INTERVALS, slips.size // 2)
         if self.calls:
             most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
-        return k if k.size <= most else k[_evenly_spaced(k.size, most)]
+        if slips.size <= most:
+            return k
+        return np.sort(np.concatenate([slips[_evenly_spaced(slips.size, most)], k[~moves]]))
 
     def _integrate(self, intervals: Intervals, x1: Floats, v1: Floats) -> None:
         """Integrate, compare with the states at the ends, and halve steps where they differ."""
@@ -329,7 +328,7 @@ class _Replay:
         if moving.size == 0:
             self.record(self._difference(x - x1, v - v1), intervals.t1, "an equilibrium")
             return
-        every = 2 * moving.size > intervals.t0.size
+        every = moving.size == intervals.t0.size
         part = intervals if every else intervals.part(moving)
         if self.exact:
             ends = self._linear_ends(part)
@@ -454,7 +453,8 @@ class _Replay:
         last = trajectory.time.size - 1
         known = (before >= 0) & ((before < last) | (time[samples] == trajectory.time[last]))
         known &= trajectory.follows[np.minimum(before + 1, last)] | (before == last)
-        known &= (time[samples] - trajectory.time[before]) * self.reach <= _LONGEST
+        short = (time[samples] - trajectory.time[before]) * self.reach <= _LONGEST
+        known &= short | ~self._moves[before]
         return samples[known], before[known]
 
     def _check_saved_friction(

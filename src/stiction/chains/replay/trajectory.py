@@ -71,9 +71,13 @@ class TrajectoryRecorder:
 
     def add(self, samples: Samples) -> None:
         """Append states that follow the last ones."""
+        # a full block is closed when more states follow: the open one always holds the last states
+        if sum(part[0].size for part in self._open) >= self._block_samples:
+            self._close()
         self._open.append(samples)
-        if sum(part[0].size for part in self._open) < self._block_samples:
-            return
+
+    def _close(self) -> None:
+        """Retain or release the open block, and begin the next one."""
         if self._number % self._stride == 0:
             self._saved.append((self._number, _joined(self._open)))
         self._open = []

@@ -67,7 +67,7 @@ def event_driven_gradients(
     with np.errstate(all="ignore"):
         run = RecordedRun(chain, method, span, (), np.zeros(0, np.int64))
         forward = run.run()
-        parts, start, _laws = laid_out(chain, names, whole, run.law)
+        parts, start, _laws = laid_out(chain, names, whole, run.law, span)
         every = [f"event_time[{j}]" for j in range(len(run.events))]
         of = [one for name in of for one in (every if name == "event_time" else [name])]
         by = np.empty((len(of), len(names)))
@@ -80,7 +80,7 @@ def event_driven_gradients(
                     by[row] += np.reshape(values, (len(names), -1)) @ fields[field]
     if forward.failures:
         by[:] = np.nan
-    lost, reasons = _without_derivative(chain, span[0], start, parts)
+    lost, reasons = _without_derivative(chain, run, start, parts)
     by[:, lost] = np.nan
     forward = dataclasses.replace(forward, failures=(*reasons, *forward.failures))
     return Gradients(tuple(of), by, forward, names, units_of(chain, names))
@@ -103,12 +103,13 @@ def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
 
 
 def _without_derivative(
-    chain: Chain, t: float, start: Floats, parts: Directions
+    chain: Chain, run: RecordedRun, start: Floats, parts: Directions
 ) -> tuple[npt.NDArray[np.bool_], list[NotDifferentiable]]:
-    """Return which directions have no derivative at the start, and why.
+    """Return which directions have no derivative at the start or at rest, and why.
 
-    The recorded run carries no directions, so that `event_kernels.at_start` cannot test them.
+    The recorded run carries no directions, so that `event_kernels` cannot test them.
     """
+    t = run.t_span[0]
     n, bound, belt, whole = chain.n_mass, chain.stick_bound, parts.belt, parts.whole
     drive = np.abs(chain.drive(t, chain.x_start, chain.v_start))
     slow = chain.friction.mu_kinetic * chain.normal_forces if chain.law.has_jump else bound
@@ -117,12 +118,17 @@ def _without_derivative(
     # if the start is varied as a whole, masses in stick remain in stick
     kinked = open_start[:, None] & ((drive > bound)[:, None] | (whole == 0))
     kinked = (start[n:] != belt) & kinked
-    free = ((bound == 0.0) & (parts.mu_static * chain.normal_forces != 0.0)).T
+    bound_by = parts.mu_static * chain.normal_forces
+    bound_by = bound_by + chain.friction.mu_static * parts.normal
+    rest = run.times_of_rest()
+    free = (np.isfinite(rest) & (bound_by != 0.0)).T
     reasons = [
         failure_of(START, int(i), t, float(drive[i]), float(slow[i]))
         for i in np.flatnonzero(kinked.any(axis=1))
     ]
-    reasons += [failure_of(FRICTIONLESS, int(i), t) for i in np.flatnonzero(free.any(axis=1))]
+    reasons += [
+        failure_of(FRICTIONLESS, int(i), float(rest[i])) for i in np.flatnonzero(free.any(axis=1))
+    ]
     return (kinked | free).any(axis=0), reasons
 
 
@@ -136,6 +142,7 @@ class RecordedRun(TangentRun):
         one, p, n = self.steps, self.problem, self.chain.n_mass
         self.first_mode = self.variation.mode.copy()
         self.recordings: list[Recording] = []
+        advance = ak.advance_fitted_recorded if p.load_address != 0 else ak.advance_recorded
         code, bytes_of_step = tk.PAUSE, 8 * (p.order + 1) * (n + 3)
         size = max(20, min(2000, _NUMBERS * 8 // bytes_of_step))
         while code in (tk.PAUSE, tk.EVENTS_FULL) and one.now.steps < one.most_steps:
@@ -150,7 +157,7 @@ class RecordedRun(TangentRun):
                     "a shorter time span, or Chain.tangents.",
                 )
             self.recordings.append(_recording(size, p.order, n))
-            code = ak.advance_recorded(
+            code = advance(
                 *(p, one.state, one.saved, one.events, one.scratch),
                 *(self.directions, self.variation, self.log, self.recordings[-1]),
                 self.t_span[1],
@@ -167,6 +174,16 @@ class RecordedRun(TangentRun):
             if name not in ("filled", "failure", "failed")
         }
         self.log = log._replace(**grown)
+
+    def times_of_rest(self) -> Floats:
+        """Return (n,) when each mass without friction rests for the first time; inf for never."""
+        first, free = np.full(self.chain.n_mass, np.inf), self.chain.stick_bound == 0.0
+        for one in self.recordings:
+            made = slice(0, int(one.filled[0]))
+            rests = free & (one.mode[made] == 0) & (one.tau[made] > 0.0)[:, None]
+            times = np.where(rests, one.time[made, None], np.inf)
+            first = np.minimum(first, times.min(axis=0, initial=np.inf))
+        return first
 
     def back(self, state: Floats, times: Floats) -> Adjoint:
         """Return the adjoint variables at the start, and the derivatives in all numbers."""

@@ -21,12 +21,12 @@ import numpy.typing as npt
 from stiction.chains.event_driven.series_kernels import load_at
 from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State
 from stiction.chains.tangents.state import Directions, Log, Variation
-from stiction.chains.tangents.step_kernels import advance_tangents
+from stiction.chains.tangents.step_kernels import PAUSE, advance_fitted_tangents, advance_tangents
 from stiction.numerics.arrays import Integers
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 
-__all__ = ["Adjoint", "Recording", "advance_recorded", "go_back"]
+__all__ = ["Adjoint", "Recording", "advance_fitted_recorded", "advance_recorded", "go_back"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -105,24 +105,53 @@ def advance_recorded(
 ) -> int:
     """Make steps until the recording is full; return the code of the reason to stop."""
     now = state.progress[0]
-    code = 1
-    while r.filled[0] < r.time.size and code == 1:
+    code = PAUSE
+    while r.filled[0] < r.time.size and code == PAUSE:
         t, before = now.time, now.steps
         # one step at a time: its series are overwritten by the next
         code = advance_tangents(p, state, saved, events, s, d, g, log, t_end, 1)
-        if now.steps == before:
-            continue
-        row = r.filled[0]
-        r.time[row], r.tau[row] = t, (now.time - t) * p.rate
-        r.segment[row], r.events[row] = now.piece, log.filled[0]
-        for i in range(p.mass.size):
-            r.mode[row, i] = g.mode[i]
-        for k in range(p.order + 1):
-            r.load[row, k] = g.load[k]
-            for c in range(p.mass.size + 2):
-                r.base[row, k, c] = g.base[k, c]
-        r.filled[0] += 1
+        if now.steps > before:
+            _record(p, state, g, log, r, t)
     return code
+
+
+@kernel
+def advance_fitted_recorded(
+    p: Problem,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    d: Directions,
+    g: Variation,
+    log: Log,
+    r: Recording,
+    t_end: float,
+) -> int:
+    """Make steps of a chain with a user's load; else as `advance_recorded`."""
+    now = state.progress[0]
+    code = PAUSE
+    while r.filled[0] < r.time.size and code == PAUSE:
+        t, before = now.time, now.steps
+        code = advance_fitted_tangents(p, state, saved, events, s, d, g, log, t_end, 1)
+        if now.steps > before:
+            _record(p, state, g, log, r, t)
+    return code
+
+
+@kernel
+def _record(p: Problem, state: State, g: Variation, log: Log, r: Recording, t: float) -> None:
+    """Record the step just made, which began at time `t`."""
+    now, row = state.progress[0], r.filled[0]
+    r.time[row], r.tau[row] = t, (now.time - t) * p.rate
+    r.segment[row], r.events[row] = now.piece, log.filled[0]
+    for i in range(p.mass.size):
+        r.mode[row, i] = g.mode[i]
+    for k in range(p.order + 1):
+        r.load[row, k] = g.load[k]
+        for c in range(p.mass.size + 2):
+            r.base[row, k, c] = g.base[k, c]
+    r.filled[0] += 1
 
 
 @kernel

@@ -40,6 +40,8 @@ _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
 # at this step
 _SHAPE_STENCIL = (np.array([-1, 1]), np.array([-0.5, 0.5]))
 _SHAPE_STEP = 2.0**-15
+# times at which functions of loads are compared
+_TIMES = 64
 _MECHANICS = (
     *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
     *("normal", "mu_static", "mu_kinetic", "belt"),
@@ -77,7 +79,7 @@ def expanded(chain: Chain, to: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 def _start_component(chain: Chain, name: str) -> int | None:
     """Return the index of a direction in the state (x, v); None for a parameter."""
     field, _, rest = name.partition("[")
-    if field not in ("x0", "v0") or not rest.endswith("]") or not rest[:-1].isdigit():
+    if field not in ("x0", "v0") or not rest.endswith("]") or not rest[:-1].isdecimal():
         return None
     index = int(rest[:-1])
     if index >= chain.n_mass:
@@ -86,11 +88,19 @@ def _start_component(chain: Chain, name: str) -> int | None:
 
 
 def laid_out(
-    chain: Chain, names: Sequence[str], whole: Ints, law: CompiledLaw
+    chain: Chain,
+    names: Sequence[str],
+    whole: Ints,
+    law: CompiledLaw,
+    t_span: tuple[float, float],
 ) -> tuple[Directions, Floats, list[CompiledLaw]]:
     """Return the directions, the (2 n, m) derivatives of the start, and compiled laws.
 
     The directions hold addresses of these laws, so that the caller must keep them alive.
+
+    Raises
+    ------
+    ModelError : if a direction changes a user's function of the load within `t_span`.
     """
     n, m = chain.n_mass, len(names)
     now = _numbers(chain)
@@ -107,6 +117,8 @@ def laid_out(
         if name not in known:
             known[name] = _number_derivatives(chain, name, now)
         own, start[:, q], chains, weight = known[name]
+        if name.startswith("load."):
+            _check_functions(chain, chains, name, t_span)
         for key, value in own.items():
             by[key][q] = value
         flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
@@ -156,6 +168,24 @@ def _number_derivatives(
     return by, start, chains, weight
 
 
+def _check_functions(
+    chain: Chain, chains: Sequence[Chain | None], name: str, t_span: tuple[float, float]
+) -> None:
+    """Refuse a parameter that changes a user's function of the load: it is not differenced."""
+    functions = [one.load.segments().function for one in [chain, *chains] if one is not None]
+    # times in the span that no period of a load divides
+    times = t_span[0] + (t_span[1] - t_span[0]) * ((np.arange(_TIMES) * np.sqrt(2.0)) % 1.0)
+    values = [[0.0 if f is None else float(f(t)) for t in times.tolist()] for f in functions]
+    if any(one != values[0] for one in values):
+        raise ModelError(
+            "Chain.tangents",
+            repr(name),
+            "a parameter of the linear parts and sines of a load, not of its `function`",
+            "derivatives by a parameter of a user's function of time are not implemented.",
+            "difference two runs, or write the load with Ramp, Sine and PiecewiseLinear.",
+        )
+
+
 def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLaw) -> bool:
     """Return whether the parameter changes more of a law than its two coefficients.
 
@@ -189,8 +219,13 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
                 error = refused
                 continue
             return chains, weight / step
-    assert error is not None
-    raise error
+    raise ModelError(
+        "Chain.tangents",
+        f"{name} = {value:.6g}",
+        "a parameter that can rise or fall alone",
+        "a derivative needs models with neighbouring values; other parameters exclude them.",
+        "move the parameter that bounds this one.",
+    ) from error
 
 
 def _shape_neighbours(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parameter", "unit_of", "with_parameter"]
 
-_PART = re.compile(r"(\w+)(?:\[(\d+)\])?$")
+_PART = re.compile(r"(\w+)(?:\[(\d+)\])?")
 # attribute that holds the full array of a field, where a name has an index
 _WRITTEN_OUT = {"normal_force": "normal_forces", "load_vector": "load_weights"}
 _MOST_NAMES = 12
@@ -58,7 +58,7 @@ def unit_of(chain: Chain, name: str) -> str:
 def _parts(chain: Chain, name: str) -> list[tuple[str, int | None]]:
     found = []
     for part in str(name).split("."):
-        match = _PART.match(part)
+        match = _PART.fullmatch(part)
         if match is None:
             raise _unknown(chain, name)
         found.append((match[1], None if match[2] is None else int(match[2])))

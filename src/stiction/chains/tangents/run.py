@@ -180,7 +180,7 @@ class TangentRun:
             mu_address=self.law.mu,
             share_address=self.law.share,
         )
-        self.directions, start, self.laws = laid_out(chain, names, whole, self.law)
+        self.directions, start, self.laws = laid_out(chain, names, whole, self.law, t_span)
         n, m, order = chain.n_mass, len(names), method.order
         self.variation = _variation(n, m, order, chain.law.constant, save)
         self.variation.x[:, 1:-1], self.variation.v[:, 1:-1] = start[:n].T, start[n:].T

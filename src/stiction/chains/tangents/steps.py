@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.tangents.directions import expanded, laid_out
-from stiction.chains.tangents.run import check_span, incomplete, label_of, units_of
+from stiction.chains.tangents.run import check_span, failure_of, incomplete, label_of, units_of
+from stiction.chains.tangents.state import FRICTIONLESS
 from stiction.chains.theta.integrator import ThetaIntegrator
 from stiction.chains.theta.run import scheme_of
 from stiction.chains.theta.setup import begin
@@ -41,6 +42,8 @@ def theta_tangents(
 
     The derivatives are those of the discrete map, with the set of sticking masses fixed in each
     step. Events lie at the ends of steps, so that the derivatives of their times are zero.
+    Where a parameter moves a breakpoint of the load that lies at the end of a step, the map has a
+    kink, and the derivative is the mean of both sides.
 
     Raises
     ------
@@ -73,8 +76,9 @@ def _followed(
 
     integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
     p, work, now, n = integrator.problem, integrator.work, integrator.now, chain.n_mass
-    directions, start, _laws = laid_out(chain, names, whole, integrator.law)
-    g = _variation(n, len(names))
+    directions, start, _laws = laid_out(chain, names, whole, integrator.law, t_span)
+    bound_by = directions.mu_static * chain.normal_forces
+    g = _variation(bound_by + chain.friction.mu_static * directions.normal)
     g.x[:, 1:-1], g.v[:, 1:-1] = start[:n].T, start[n:].T
     begin(chain, integrator.scheme, p, work, integrator.saved, integrator.events)
     advance = tk.advance_exact_tangents if p.constant else tk.advance_weakening_tangents
@@ -106,12 +110,14 @@ def _result(
 ) -> Tangents:
     p, motion, n = integrator.problem, integrator.work.motion, chain.n_mass
     x, v = motion.x[:n].copy(), motion.slip_rate[:n] + p.belt
-    failures = []
+    failures = list[NotDifferentiable]()
     by = np.concatenate([g.x[:, 1:-1], g.v[:, 1:-1]], axis=1).T
     if not np.isnan(g.margin[0]):
         by = np.full_like(by, np.nan)
         g.heat[:] = np.nan
         failures = [_open_set(g.margin)]
+    if not np.isnan(g.rest[0]):
+        failures.append(failure_of(FRICTIONLESS, int(g.rest[1]), float(g.rest[0])))
     quantities = tuple(
         QuantityTangent(f"friction_heat[{i}]", "J", float(motion.heat[i]), g.heat[:, i].copy())
         for i in range(n)
@@ -136,9 +142,10 @@ def _open_set(margin: Floats) -> NotDifferentiable:
     return NotDifferentiable(time, "degenerate thresholds", reason)
 
 
-def _variation(n: int, m: int) -> Variation:
+def _variation(bound_by: Floats) -> Variation:
     from stiction.chains.tangents.theta_kernels import Variation
 
+    m, n = bound_by.shape
     return Variation(
         x=np.zeros((m, n + 2)),
         v=np.zeros((m, n + 2)),
@@ -148,4 +155,6 @@ def _variation(n: int, m: int) -> Variation:
         pivot=np.zeros(n),
         right=np.zeros(n),
         margin=np.full(3, np.nan),
+        rest=np.full(2, np.nan),
+        bound_by=bound_by,
     )

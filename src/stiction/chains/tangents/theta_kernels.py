@@ -60,7 +60,9 @@ class Variation(NamedTuple):
     `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
     `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) belongs to the first step
     whose set of sticking masses is undecided: its time, the mass, and the margin of this mass over
-    its bound; NaN for none.
+    its bound; NaN for none. `rest` (2,) are the time and the mass of the first rest without
+    friction in a direction that changes this zero friction; NaN for none. `bound_by` (m, n) are the
+    derivatives of the static bounds.
     """
 
     x: Floats
@@ -71,6 +73,8 @@ class Variation(NamedTuple):
     pivot: Floats
     right: Floats
     margin: Floats
+    rest: Floats
+    bound_by: Floats
 
 
 @kernel
@@ -122,9 +126,10 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, l
     now, f = work.progress[0], work.f
     system, masses = system_of(f), masses_of(f)
     t, part = p.t_start + (now.step - 1) * p.h, p.theta * p.h
+    bound = masses.stick_bound
     for i in range(p.n):
         w = system.solution[i]
-        if w == 0.0:
+        if _sticks(w, bound[i]):
             continue
         # tangent of the step: diagonal m / (theta h) + C + theta h K, plus N mu'
         k = masses.stiffness[i] + masses.stiffness[i + 1] + masses.plate_stiffness[i]
@@ -132,7 +137,7 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, l
         if not p.constant:
             row = p.law_start + i * p.law_step
             g.pivot[i] += masses.normal_force[i] * law_value(p.slope_address, abs(w), row)
-        if i > 0 and system.solution[i - 1] != 0.0:
+        if i > 0 and not _sticks(system.solution[i - 1], bound[i - 1]):
             # elimination: the row above has been reduced to pivot and the coupling to this one
             coupling = masses.damping[i] + part * masses.stiffness[i]
             g.pivot[i] -= coupling * coupling / g.pivot[i - 1]
@@ -146,6 +151,32 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, l
             end = time_after(p, now.step - 1)
             pull_by += p.theta * _load_by(p, work.segments, work.sines, d, q, end, now.piece)
         _step(p, work, d, g, q, t, pull, pull_by)
+        _end_at_rest(p, work, d, g, q, t)
+
+
+@kernel
+def _sticks(w: float, bound: float) -> bool:
+    """Return whether a mass sticks; without friction it obeys its equation of motion at rest."""
+    return w == 0.0 and bound > 0.0
+
+
+@kernel
+def _end_at_rest(p: Problem, work: Work, d: Directions, g: Variation, q: int, t: float) -> None:
+    """End direction `q` if it changes the zero friction of a mass at rest: any friction holds it.
+
+    A variation that ended is NaN.
+    """
+    system, masses = system_of(work.f), masses_of(work.f)
+    if d.mechanics[q] == 0 or np.isnan(g.x[q, 0]):
+        return
+    for i in range(p.n):
+        if system.solution[i] != 0.0 or masses.stick_bound[i] > 0.0 or g.bound_by[q, i] == 0.0:
+            continue
+        g.x[q, :] = g.v[q, :] = np.nan
+        g.heat[q, :] = np.nan
+        if np.isnan(g.rest[0]):
+            g.rest[0], g.rest[1] = t, i
+        return
 
 
 @kernel
@@ -162,6 +193,16 @@ def _check(p: Problem, work: Work, g: Variation, t: float) -> None:
 
 
 @kernel
+def _line_by(segments: Table[LoadSegment], d: Directions, q: int, t: float, segment: int) -> float:
+    """Return the derivative at time t of the straight line of a segment."""
+    line = segments[segment]
+    by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
+    # a breakpoint that comes later by dt shifts its segment: -rate dt
+    by -= line.rate * d.segment_time[q, segment]
+    return by
+
+
+@kernel
 def _load_by(
     p: Problem,
     segments: Table[LoadSegment],
@@ -171,11 +212,20 @@ def _load_by(
     t: float,
     segment: int,
 ) -> float:
-    """Return the derivative of the load at time t."""
-    line = segments[segment]
-    by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
-    # a breakpoint that comes later by dt shifts its segment: -rate dt
-    by -= line.rate * d.segment_time[q, segment]
+    """Return the derivative of the load at time t.
+
+    If a direction moves a breakpoint at t, the load has a kink there: the mean of both sides is the
+    limit of the central difference.
+    """
+    by: float = _line_by(segments, d, q, t, segment)
+    # (times of steps are rounded)
+    near = 4e-16 * (abs(t) + abs(p.t_start))
+    for later in range(segment, min(segment + 2, len(segments))):
+        moves = later > 0 and d.segment_time[q, later] != 0.0
+        if moves and abs(t - segments[later].time) <= near:
+            other = segment - 1 if later == segment else later
+            by = 0.5 * (by + _line_by(segments, d, q, t, other))
+            break
     for j in range(len(sines)):
         sine = sines[j]
         angle = sine.frequency * t + sine.phase
@@ -201,8 +251,9 @@ def _step(
     system, masses, modes = system_of(f), masses_of(f), modes_of(work.m)
     part, belt, w = p.theta * h, d.belt[q], system.solution
     dx, dv, normal, mu_kinetic = g.x[q], g.v[q], masses.normal_force, masses.mu_kinetic
+    bound = masses.stick_bound
     for i in range(n):
-        if w[i] == 0.0:
+        if _sticks(w[i], bound[i]):
             g.right[i] = belt
             continue
         c, coupling = i + 1, masses.damping[i] + part * masses.stiffness[i]
@@ -212,20 +263,22 @@ def _step(
         force += masses.load_vector[i] * pull_by - masses.plate_stiffness[i] * dx[c]
         force += masses.inertia[i] * dv[c]
         force += _own_force(p, work, d, g, q, i, t, pull)
-        friction_by = _friction_by(p, normal, mu_kinetic, d, q, i, w[i])
-        force -= friction_by if w[i] > 0.0 else -friction_by
+        if w[i] != 0.0:
+            friction_by = _friction_by(p, normal, mu_kinetic, d, q, i, w[i])
+            force -= friction_by if w[i] > 0.0 else -friction_by
         if i > 0:
             # a neighbour in stick has the velocity of the belt
-            above = coupling / g.pivot[i - 1] if w[i - 1] != 0.0 else coupling
+            stuck = _sticks(w[i - 1], bound[i - 1])
+            above = coupling if stuck else coupling / g.pivot[i - 1]
             force += above * g.right[i - 1]
-        if i + 1 < n and w[i + 1] == 0.0:
+        if i + 1 < n and _sticks(w[i + 1], bound[i + 1]):
             force += (masses.damping[c] + part * masses.stiffness[c]) * belt
         g.right[i] = force
     # backward substitution between masses in stick
     for i in range(n - 1, -1, -1):
-        if w[i] == 0.0:
+        if _sticks(w[i], bound[i]):
             continue
-        if i + 1 < n and w[i + 1] != 0.0:
+        if i + 1 < n and not _sticks(w[i + 1], bound[i + 1]):
             coupling = masses.damping[i + 1] + part * masses.stiffness[i + 1]
             g.right[i] += coupling * g.right[i + 1]
         g.right[i] /= g.pivot[i]
@@ -236,7 +289,8 @@ def _step(
                 p, masses.normal_force, masses.mu_kinetic, d, g, q, i, w[i]
             )
         dx[c] += h * g.right[i]
-        dv[c] = dv[c] + (g.right[i] - dv[c]) * p.rate if modes.trial[i] != 0 else belt
+        moves = modes.trial[i] != 0 or bound[i] == 0.0
+        dv[c] = dv[c] + (g.right[i] - dv[c]) * p.rate if moves else belt
 
 
 @kernel

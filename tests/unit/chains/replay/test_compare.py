@@ -125,6 +125,42 @@ def test_damage_is_detected(monkeypatch, chain):
         assert found.time is not None
 
 
+@pytest.mark.parametrize(
+    ("law", "t_end"), [(Coulomb(0.3), 1000.0), (ExponentialWeakening(0.3, 0.25, 0.2), 10.0)]
+)
+def test_damage_in_stick_is_detected(monkeypatch, law, t_end):
+    """However long a mass sticks, its states and saved samples are compared."""
+    chain = Chain(mass=[1.0], stiffness=4.0, law=law, x0=3.0)
+    history = history_of(monkeypatch, chain, t_end)
+    x, moved, state = history.x.copy(), history.x.copy(), history.trajectory.x.copy()
+    friction = history.friction.copy()
+    x[-40:-1] += 1e-6
+    # the end, in balance
+    moved[-1] += 1e-6
+    state[-1] += 1e-6
+    friction[-1] += 4e-6
+    wrong = dataclasses.replace(history.trajectory, x=state)
+    pairs = [
+        (dataclasses.replace(history, x=x), history.trajectory),
+        (dataclasses.replace(history, x=moved, friction=friction), wrong),
+    ]
+    for one, trajectory in pairs:
+        for problem in (trajectory.problem, None):
+            states = dataclasses.replace(trajectory, problem=problem)
+            found = replay_check(chain, one, states, 1e-12)
+            assert not found.ok
+            assert found.value > 1e-8
+
+
+def test_long_slip_is_not_counted_as_compared():
+    """The motion under many breakpoints is a polynomial, which is not integrated again."""
+    load = PiecewiseLinear(list(2.0 + 0.01 * np.arange(1, 401)), [0.0, 1e-6] * 200)
+    chain = Chain(mass=[1.0, 3.0], stiffness=2.0, damping=3000.0, supports="none", load=load)
+    chain = dataclasses.replace(chain, law=Coulomb(0.05), v0=0.05 * 9.81 * 2.0)
+    found = replayed(solve(chain, EventDriven(), (0.0, 6.0), save=2))
+    assert "67% of the time" in found.note
+
+
 def test_another_law_or_load_is_seen(monkeypatch):
     """A run of one chain is no run of another that differs by a millionth."""
     history = history_of(monkeypatch, THREE, 8.0)
@@ -201,6 +237,16 @@ def test_long_runs_are_recorded_in_part(monkeypatch):
     assert found.ok
     share = float(found.note.split("%")[0])
     assert 5.0 < share < 95.0
+
+
+def test_a_recorder_keeps_the_last_states():
+    recorder = trajectory_module.TrajectoryRecorder(200)
+    rows = np.zeros((1000, 200))
+    for q in range(8):
+        time = np.arange(1000.0) + 1000.0 * q
+        recorder.add((time, rows, rows, rows.astype(np.int8)))
+        assert recorder.trajectory().time[-1] == time[-1]
+    assert recorder.trajectory().time.size < 8000
 
 
 def test_a_recorder_resumes_from_a_checkpoint():

@@ -60,6 +60,21 @@ def test_sensitivities_go_backward(of):
     np.testing.assert_array_equal(backward.values, forward.values)
 
 
+def test_a_user_load():
+    load = st.UserLoad(lambda t: 3.0 * t * t + (t > 1.0), breakpoints=[1.0])
+    to = ["x0", "law.mu", "mass[0]", "load_vector[1]"]
+    for start in (8.0, 0.0):
+        chain = st.Chain(
+            mass=[1.0, 2.0], stiffness=[4.0, 6.0], law=st.Coulomb(0.1), v0=start, load=load
+        )
+        found = chain.tangents(None, (0.0, 3.0), to)
+        assert not found.failures
+        gradients = chain.gradients(None, (0.0, 3.0), chain.start_names, to)
+        np.testing.assert_array_equal(gradients.run.final, found.final)
+        scale = np.abs(found.final_by).max()
+        np.testing.assert_allclose(gradients.by, found.final_by, atol=1e-11 * scale)
+
+
 def test_places_without_a_derivative():
     block = st.Chain(mass=[2.0], stiffness=[8.0], law=st.Coulomb(0.1), x0=1.0, gravity=10.0)
     found = block.gradients(None, (0.0, 4.0), ["x[0]"], ["v0[0]", "law.mu", "belt_speed"])
@@ -68,9 +83,17 @@ def test_places_without_a_derivative():
     found = tied.gradients(None, (0.0, 4.0), ["x[0]"], ["law.mu"])
     assert found.run.failures
     assert np.isnan(found.by).all()
+    # a mass without friction that never rests has a derivative by friction (to one side)
     free = block.with_parameter("law.mu", 0.0)
     found = free.gradients(None, (0.0, 1.0), ["x[0]"], ["law.mu", "x0[0]"])
-    np.testing.assert_allclose(found.by, [[np.nan, np.cos(2.0)]], atol=1e-12)
+    expected = [[2.5 * (1.0 - np.cos(2.0)), np.cos(2.0)]]
+    np.testing.assert_allclose(found.by, expected, rtol=1e-11)
+    assert not found.run.failures
+    held = st.Chain(mass=[1.0], stiffness=[4.0], law=st.Coulomb(0.1), normal_force=0.0)
+    forward = held.tangents(None, (0.0, 0.5), ["normal_force[0]"])
+    found = held.gradients(None, (0.0, 0.5), held.start_names, ["normal_force[0]"])
+    assert np.isnan(found.by).all()
+    assert found.run.failures == forward.failures != ()
 
 
 def test_what_has_no_adjoint_is_refused():

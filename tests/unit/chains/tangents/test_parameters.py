@@ -1,5 +1,7 @@
 """Numbers of a chain by their names."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -49,17 +51,22 @@ def test_an_entry_leaves_the_others():
 
 @pytest.mark.parametrize(
     "name",
-    ["law.nu", "stiffness[3]", "law", "mass[", "load.parts[2].rate", "n", "supports", "rate.law"],
+    [
+        *("law.nu", "stiffness[3]", "law", "mass[", "load.parts[2].rate", "n", "supports"),
+        *("rate.law", "mass[0]\n", "x0[\u00b2]"),
+    ],
 )
 def test_unknown_names_are_refused(name):
     with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
         chain().parameter(name)
+    with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
+        chain().tangents(None, (0.0, 1.0), [name])
 
 
 def test_numbers_that_do_not_change_have_exact_zeros():
     law = CompiledLaw(chain().friction, ())
     names = ["law.mu_static", "stiffness[1]", "load.parts[0].rate", "mass[1]", "v0[1]"]
-    parts, start, _ = laid_out(chain(), names, np.zeros(5, np.int64), law)
+    parts, start, _ = laid_out(chain(), names, np.zeros(5, np.int64), law, (0.0, 1.0))
     np.testing.assert_array_equal(parts.mechanics, [1, 1, 0, 1, 0])
     np.testing.assert_array_equal(parts.load, [0, 0, 1, 0, 0])
     np.testing.assert_array_equal(parts.mu_static[[1, 2, 4]], 0.0)
@@ -73,3 +80,29 @@ def test_breakpoints_of_a_user_load_are_no_parameters():
     jumping = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), load=load)
     with pytest.raises(st.ModelError, match="the name of a numeric parameter"):
         jumping.tangents(None, (0.0, 2.0), ["load.breakpoints[0]"])
+
+
+def test_a_parameter_without_neighbours_is_refused():
+    law = st.StaticKinetic(0.0, 0.0)
+    block = st.Chain(mass=[1.0], stiffness=[1.0], law=law, v0=1.0)
+    with pytest.raises(st.ModelError, match=r"law.mu_kinetic = 0; needs .* rise or fall alone"):
+        block.tangents(None, (0.0, 1.0), ["law.mu_kinetic"])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gain(st.chains.Load):
+    gain: float = 2.0
+
+    def segments(self):
+        gain = self.gain
+        return st.UserLoad(lambda t: gain * t * t).segments()
+
+
+def test_parameters_of_a_user_function_are_refused():
+    load = st.chains.SumOf([Gain(3.0), st.Ramp(rate=1.0)])
+    block = st.Chain(mass=[1.0], stiffness=[4.0], law=st.Coulomb(0.1), load=load)
+    law, none, span = CompiledLaw(block.friction, ()), np.zeros(1, np.int64), (0.0, 0.1)
+    with pytest.raises(st.ModelError, match="not of its `function`"):
+        laid_out(block, ["load.parts[0].gain"], none, law, span)
+    parts, _, _ = laid_out(block, ["load.parts[1].rate"], none, law, span)
+    np.testing.assert_allclose(parts.segment_rate, 1.0, rtol=1e-13)

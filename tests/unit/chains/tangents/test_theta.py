@@ -72,3 +72,45 @@ def test_a_step_at_the_bound_is_reported():
     found = block.tangents(st.ThetaStepper(step=0.1), (0.0, 1.0), ["law.mu"])
     assert [one.kind for one in found.failures] == ["degenerate thresholds"]
     assert np.isnan(found.final_by).all()
+
+
+def test_a_mass_at_rest_without_friction():
+    """It obeys its equation of motion; its friction, which would hold it, has no derivative."""
+    chain = st.Chain(
+        mass=[1.0, 2.0],
+        stiffness=[4.0, 5.0],
+        law=st.Coulomb([0.0, 0.3]),
+        load=st.Ramp(rate=9.0),
+        load_vector=[0.0, 1.0],
+    )
+    method, span = st.ThetaStepper(step=1e-2), (0.0, 1.5)
+    found = chain.tangents(method, span, ["x0[0]", "x0[1]", "load.rate", "law.mu[0]", "law.mu[1]"])
+    assert [(one.kind, one.time) for one in found.failures] == [
+        ("mass at rest without friction", 0.0)
+    ]
+    assert np.isnan(found.final_by[:, 3]).all()
+    for q in (0, 1, 2, 4):
+        name = found.directions[q]
+        at = chain.parameter(name)
+        ends = [
+            chain.with_parameter(name, at + change).tangents(method, span, ()).final
+            for change in (1e-5, -1e-5)
+        ]
+        np.testing.assert_allclose(found.final_by[:, q], (ends[0] - ends[1]) / 2e-5, atol=1e-7)
+
+
+def test_a_breakpoint_at_the_end_of_a_step():
+    """The map has a kink there: the derivative is the mean of both sides, near the exact one."""
+    method, span, name = st.ThetaStepper(step=0.01), (0.0, 0.6), "load.time[1]"
+    load = st.chains.PiecewiseLinear([0.0, 0.3, 0.35], [0.0, 9.0, 0.0])
+    block = st.Chain(
+        mass=[1.0], stiffness=[4.0], law=st.Coulomb(0.05), gravity=10.0, v0=3.0, load=load
+    )
+    by = block.tangents(method, span, [name]).final_by[:, 0]
+    ends = [
+        block.with_parameter(name, 0.3 + shift).tangents(method, span, ()).final
+        for shift in (1e-8, -1e-8)
+    ]
+    np.testing.assert_allclose(by, (ends[0] - ends[1]) / 2e-8, atol=1e-6)
+    exact = block.tangents(None, span, [name]).final_by[:, 0]
+    np.testing.assert_allclose(by, exact, atol=0.01)  # reason: of second order in the step

@@ -131,6 +131,9 @@ def test_closed_form_of_the_steady_peel():
     # a tape that hardly stretches: the film stands upright then, and F = W
     stiff = exact.steady_peel(1e-7, 0.75 * math.pi, exact.uniaxial, friction=False)
     assert_allclose((stiff.angle, stiff.force), (0.5 * math.pi, 1e-7), rtol=1e-6)
+    for work, angle in ((1e-3, 0.0), (1e-3, 4.0), (1e6, 1.5)):
+        with pytest.raises(ValueError, match="steady_peel"):
+            exact.steady_peel(work, angle)
 
 
 @pytest.mark.fails_audit("solids", "front_resolved")
