@@ -65,6 +65,8 @@ _PLANE = 2
 _STRAIGHT = 1e-9
 # difference of K_ij and K_ji over the largest entry up to which a matrix is symmetric
 _SYMMETRIC = 1e-12
+# largest factor of a linear constraint, over that of its terms, up to which its terms cancel
+_ROUNDOFF = 1e-12
 _NAMES = "xyz"
 
 
@@ -205,8 +207,8 @@ class BoundaryConditions:
         if isinstance(body, (Membrane, SweptBody)):
             what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
             got = f"{described_place(where)}, {what}"
-            why = "distributed loads are implemented for plane bodies alone."
-            try_ = "prescribe displacements instead."
+            why = "integrals over boundaries (loads, means) are implemented for plane bodies alone."
+            try_ = "prescribe displacements, or name nodes by Nearest."
             needs = "a boundary of a body of the plane"
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)
@@ -256,7 +258,8 @@ class BoundaryConditions:
         """Assign unknowns to a condition, and return the nodes that no other condition has.
 
         At a corner that two boundaries share, fixed displacements take precedence over driven ones.
-        Other conflicts are refused, unless both conditions are `Driven` by the same program.
+        Other conflicts are refused, unless both conditions are `Driven` by the same program, or
+        forces, which add up.
         """
         owner, new = self.owner, self.by_number[number]
         claimed = owner[nodes, component] >= 0
@@ -269,6 +272,8 @@ class BoundaryConditions:
                 continue
             if isinstance(new, Driven) and isinstance(old, Driven) and new.program == old.program:
                 continue
+            if isinstance(new, Loaded) and isinstance(old, Loaded):
+                continue
             name = _NAMES[component]
             kinds = [type(condition).__name__ for condition in (old, new)]
             places = " and ".join(dict.fromkeys(described_place(c.where) for c in (old, new)))
@@ -280,7 +285,7 @@ class BoundaryConditions:
                 "the two conditions contradict each other there.",
                 "leave one out, or name smaller boundaries: Mesh.split.",
             )
-        unclaimed = nodes if isinstance(new, Fixed) else nodes[~claimed]
+        unclaimed = nodes if isinstance(new, (Fixed, Loaded)) else nodes[~claimed]
         owner[unclaimed, component] = number
         return unclaimed
 
@@ -405,16 +410,17 @@ class BoundaryConditions:
         components = np.array(sorted(total), dtype=np.int64)
         factors = np.array([total[int(i)] for i in components])
         largest = float(np.abs(factors).max())
+        given = max(abs(term.factor) for term in condition.terms)
         terms = ", ".join(
             f"{t.factor:g} {_NAMES[t.component]} of {described_place(t.where)}"
             for t in condition.terms
         )
         description = f"condition {number}, Linear with {terms}"
-        if not largest > 0.0:
+        if not largest > _ROUNDOFF * given:
             why, try_ = "its terms cancel: it constrains no displacement.", "leave it out."
             raise ModelError("Linear.terms", description, "a sum that is not zero", why, try_)
         value = functools.partial(_scaled, condition.program, 1.0 / largest)
-        return Constraint(number, description, components, factors / largest, value)
+        return Constraint(number, description, components, factors / largest, value, largest)
 
     # ------------------------------------------------------------ loads
 
