@@ -14,6 +14,7 @@ from stiction.solids import (
     Driven,
     Fixed,
     GeneralisedAlpha,
+    Linear,
     LinearElastic,
     Loaded,
     MovingSolid,
@@ -25,6 +26,7 @@ from stiction.solids import (
     Spring,
     Stage,
     Symmetry,
+    Term,
     Tied,
     Traction,
     rectangle,
@@ -305,6 +307,21 @@ def test_all_stages_are_checked_before_the_first_step(method, wrong):
             progress=lambda *given: taken.append(given),
         )
     assert not taken
+
+
+def test_constraints_of_a_stage_begin_where_it_does():
+    """A boundary that was lifted is constrained not to move on; a sum that moves contradicts."""
+    hold, lift = Linear([Term(TOP, 1)]), Linear([Term(TOP, 1)], Program((1.0, 2.0), (0.0, 0.2)))
+    method, span = st.solids.Quasistatic(steps=2), (0.0, 2.0)
+    run = st.solve(stretched(Stage(1.0), Stage(2.0, [hold]), conditions=[UP]), method, span)
+    assert run.data["drawn_position"].values[-1][:, 1].max() == pytest.approx(1.1, rel=1e-12)
+    with pytest.raises(ModelError, match=r"a sum of 0\.3; needs a sum of 0\.1 at time 2,"):
+        st.solve(stretched(Stage(1.0), Stage(2.0, [lift]), conditions=[UP]), method, span)
+    # a constraint alone moves on from the begin of its stage
+    stages = Stage(1.0, [UP]), Stage(2.0, [Tied(TOP, 1), lift])
+    run = st.solve(stretched(*stages), method, span)
+    height = run.data["drawn_position"].values[-1][:, 1].max()
+    assert height == pytest.approx(1.3, rel=1e-12)
 
 
 def test_a_path_saves_every_step_of_each_stage():
