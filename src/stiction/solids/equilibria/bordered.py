@@ -153,9 +153,9 @@ Control = ArclengthControl | AdhesionControl | TimeControl
 def adhesion_gradient(problem: Problem, trial: Trial, t: float) -> tuple[float, Floats]:
     """Return the adhesive energy and its derivatives with respect to displacements (nodes, d).
 
-    Energies are in J, in the plane per unit thickness. If both bodies deform, each of two half
-    passes counts half the energy; the traction of a point on its own surface is then the whole
-    gradient. Columns of `point_values`: see `contact.sweeps`.
+    Energies are in J, in the plane per unit thickness. In two-half-pass contact each pass counts
+    half the energy; the traction of a point on its own surface is then the whole gradient.
+    Columns of `point_values`: see `contact.sweeps`.
 
     Parameters
     ----------

@@ -139,6 +139,6 @@ def test_slope_of_the_adhesion(passes):
     energy, slope = adhesion_gradient(problem, at(u), 0.0)
     assert energy == pytest.approx(problem.stored(at(u))[1], rel=1e-12)
     change = (problem.stored(at(u + h * d))[1] - problem.stored(at(u - h * d))[1]) / (2.0 * h)
-    # reason: tractions of two half passes are not the derivatives of their energy
+    # reason: tractions of the two-half-pass are not the derivatives of its energy
     rel = 1e-6 if passes == "mortar" else 1e-2
     assert float(np.sum(slope * d)) == pytest.approx(change, rel=rel)
