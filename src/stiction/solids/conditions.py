@@ -247,7 +247,7 @@ class Stage(Declared):
     Displacements without a condition are free. `Fixed` holds the position at the begin of the
     stage, and `Driven` prescribes the displacement from that position. A rigid partner without a
     condition stays at its position. Programs of forces give the total force, not its change. Times
-    are those of the run.
+    are those of the run, which begins in the first stage.
 
     Parameters
     ----------

@@ -47,6 +47,9 @@ _STAGES = Parts(_WHY, "give a list of Stage objects.")
 _OF_SOLID = Part(_WHY)
 _RATIOS = Flag("it says whether quantities have no units.", "give True.")
 
+# sum over the sum of magnitudes, up to which factors cancel
+_CANCELS = 1e-12
+
 # a factor of one at all times
 _one = functools.partial(Program, (0.0,), (1.0,))
 
@@ -95,19 +98,22 @@ class Readings(Declared):
     displacement : number of the condition whose prescribed value is the curve `displacement`; None
         takes time
     contact : number of the contact whose forces and lengths are reported
-    support : report the reaction forces of that condition instead of the contact forces
-    body : number of the body on which the reported contact forces act, in a contact of two bodies
+    support : report the reaction forces of that condition, summed over its places, instead of the
+        contact forces
+    body : number of the body on which the reported contact forces act; None takes the body of the
+        boundary of the contact
     nominal : measure lengths on the reference boundary
-    start : time at which results begin, after preload [time unit of the run]
+    start : time at which results begin, after preload [time unit of the run]; None takes the start
+        of the run
     reactions : places at which reaction forces and moments of supports are reported
     """
 
     displacement: Annotated[int | None, _NUMBER] = None
     contact: Annotated[int, _NUMBER] = 0
     support: Annotated[bool, _YES] = False
-    body: Annotated[int, _NUMBER] = 0
+    body: Annotated[int | None, _NUMBER] = None
     nominal: Annotated[bool, _YES] = False
-    start: Annotated[float, _START] = 0.0
+    start: Annotated[float | None, _START] = None
     reactions: Annotated[Sequence[Reaction], _REACTIONS] = ()
 
 
@@ -169,6 +175,18 @@ class Assembled(Declared):
         """The conditions of the whole solid, then those of the stages in order."""
         return (*self.conditions, *(c for stage in self.stages for c in stage.conditions))
 
+    @property
+    def read_body(self) -> int:
+        """The number of the body on which the reported contact forces act."""
+        if self.readings.body is not None:
+            return self.readings.body
+        return self._sides_read()[0] if self.pairs else 0
+
+    def _sides_read(self) -> list[int]:
+        """Return the bodies of the reported contact."""
+        contact = self.pairs[self.readings.contact]
+        return [s.body for s in (contact.boundary, contact.partner) if isinstance(s, Boundary)]
+
     def programs(self) -> list[Program]:
         """Return the programs of all conditions."""
         return [vars(c)["program"] for c in self.all_conditions if "program" in vars(c)]
@@ -188,6 +206,8 @@ class Assembled(Declared):
         if r.support and r.displacement is None:
             needs = "the number of such a condition in Readings.displacement"
             raise ModelError("Readings.support", True, needs, why, try_)
+        if r.support:
+            self._check_sum(self.all_conditions[r.displacement or 0])
         dim = 2 if isinstance(self.bodies[0], Body) else 3
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
@@ -196,9 +216,28 @@ class Assembled(Declared):
                 try_ = "leave it out for the moment about the origin."
                 raise ModelError("Reaction.about", got, needs, reason, try_)
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
-            if getattr(r, name) >= max(count, 1):
+            if (getattr(r, name) or 0) >= max(count, 1):
                 where, got = f"Readings.{name}", getattr(r, name)
                 raise ModelError(where, got, f"a number below {count}", why, try_)
+        # pairs of a `ContactAmong` get their numbers during the run
+        sides = self._sides_read() if self.pairs and not self.pair_searches else []
+        if r.body is not None and sides and r.body not in sides:
+            needs = "one of the bodies of the reported contact: " + ", ".join(map(str, sides))
+            reason = f"contact {r.contact} exerts no force on body {r.body}."
+            raise ModelError("Readings.body", r.body, needs, reason, "leave it out.")
+
+    def _check_sum(self, condition: Condition) -> None:
+        """Refuse to report the forces of a `Linear` condition if they cancel in any state."""
+        terms = condition.terms if isinstance(condition, Linear) else ()
+        for axis in {term.component for term in terms}:
+            factors = [term.factor for term in terms if term.component == axis]
+            if abs(sum(factors)) > _CANCELS * sum(map(abs, factors)):
+                return
+        if terms:
+            got, needs = "a Linear condition whose factors cancel", "factors with a sum"
+            why = "the forces on its places are opposite, and their sum is zero."
+            try_ = "report the force at one place: reactions=[Reaction(...)]."
+            raise ModelError("Readings.support", got, needs, why, try_)
 
     def _check_plane(self, contact: Contact | ContactAmong) -> None:
         """Refuse the mortar method and self-contact in three dimensions."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from memories import Memory
 from scipy.optimize import brentq
 
 import stiction as st
@@ -18,15 +20,21 @@ HEIGHT = 10.0
 MATERIAL = st.solids.LinearElastic(1.0, 0.3)
 
 
-def bar(end: float = 1.2) -> st.Solid:
+def bar(
+    end: float = 1.2,
+    program: Program | None = None,
+    gap: float = LAW.gap_eq,
+    more: Sequence[st.solids.Loaded] = (),
+) -> st.Solid:
     """A bar that cannot move sideways, glued to a plane by its lower end, pulled at its upper."""
-    mesh = st.solids.rectangle(1.0, HEIGHT, (1, 4), (0.0, LAW.gap_eq))
+    mesh = st.solids.rectangle(1.0, HEIGHT, (1, 4), (0.0, gap))
     sides = [st.solids.Fixed(st.solids.Boundary(0, name), (0,)) for name in ("left", "right")]
-    pull = st.solids.Driven(st.solids.Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, end)))
+    program = program or Program((0.0, 1.0), (0.0, end))
+    pull = st.solids.Driven(st.solids.Boundary(0, "top"), 1, program)
     return st.Solid(
         [st.solids.Body(mesh, st.solids.Q1(), MATERIAL)],
         [st.solids.Contact(st.solids.Boundary(0, "bottom"), st.solids.RigidPlane(), LAW)],
-        [pull, *sides],
+        [pull, *sides, *more],
         readings=Readings(displacement=0, support=True),
         dimensionless=True,
     )
@@ -95,6 +103,29 @@ def test_load_steps_jump_and_say_so() -> None:
     assert not run.status.ok or "quasistatic_jump" in reported
 
 
+@pytest.mark.parametrize("force", [0.0, 1e-12, 1e-3])
+def test_a_jump_at_the_start_has_its_loads(force: float) -> None:
+    """Adhesion snaps into contact whatever force acts; a force alone stretches without a jump."""
+    place = st.solids.Nearest(0, (0.0, 5.0))
+    load = st.solids.Loaded(place, 1, Program((0.0,), (force,)))
+    method = st.solids.Quasistatic(steps=1)
+    kinds = []
+    for gap in (1.05 * LAW.gap_max, LAW.gap_eq):
+        run = st.solve(bar(0.01, gap=gap, more=[load]), method, throw=False)
+        kinds.append([loss.kind for loss in run.determinism.losses if loss.time == 0.0])
+    assert kinds == [["quasistatic_jump"], []]
+
+
+def test_a_start_without_equilibrium_has_no_halvings() -> None:
+    """A block that is free and pulled: no step was halved."""
+    body = st.solids.Body(st.solids.rectangle(1.0, 1.0, (1, 1)))
+    pull = st.solids.Traction(st.solids.Boundary(0, "top"), 1, Program((0.0,), (0.1,)))
+    run = st.solve(st.Solid([body], [], [pull]), st.solids.Quasistatic(steps=1), throw=False)
+    assert run.status is st.Status.UNCONVERGED
+    assert "halvings" not in run.reason
+    assert "check its boundary conditions" in run.reason
+
+
 def test_a_killed_path_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     method = st.Continuation(steps=40, longest=1.0)
     whole = st.solve(bar(), method, throw=False)
@@ -144,3 +175,55 @@ def test_only_solids_are_followed() -> None:
     chain = st.Chain(mass=[1.0], stiffness=1.0)
     with pytest.raises(st.ModelError, match="Continuation"):
         st.solve(chain, st.Continuation())  # type: ignore[arg-type]
+
+
+def test_a_path_goes_on_over_earlier_kinks() -> None:
+    """A path returns to a kink before its checkpoint, and has its limit of steps in all."""
+    corner = Program((0.0, 0.36, 1.0), (0.0, 0.44, 1.2))
+    for limit, turn in ((100, 11), (7, 4)):
+        method = st.Continuation(steps=20, max_steps=limit, longest=1.0)
+        saved = Memory(turn=turn)
+        whole = st.solve(bar(program=corner), method, checkpoint=saved, throw=False)
+        given = Memory(saved.state, turn=0)
+        again = st.solve(bar(program=corner), method, checkpoint=given, throw=False)
+        np.testing.assert_array_equal(again.time, whole.time)
+        assert (again.reason, again.stats["steps"]) == (whole.reason, whole.stats["steps"])
+
+
+def test_a_path_has_any_unit_of_time() -> None:
+    method, times = st.Continuation(steps=20, max_steps=12, longest=1.0), []
+    for unit in (1.0, 1e-9, 1e3):
+        program = Program((0.0, unit), (0.0, 1.2))
+        run = st.solve(bar(program=program), method, (0.0, unit), throw=False)
+        times.append(run.time / unit)
+    np.testing.assert_allclose(times[1:], [times[0], times[0]], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("corner", "end"), [(0.9, 1.2), (1.3, 2.2)])
+def test_results_may_begin_at_a_corner_of_the_program(corner: float, end: float) -> None:
+    mesh, top = st.solids.rectangle(2.0, 1.0, (2, 2)), st.solids.Boundary(0, "top")
+    held = [st.solids.Fixed(st.solids.Boundary(0, "bottom")), st.solids.Fixed(top, (0,))]
+    drive = st.solids.Driven(top, 1, Program((0.0, corner, end), (0.0, 0.1, 0.3)))
+    body, readings = st.solids.Body(mesh, st.solids.Q1()), Readings(start=corner)
+    solid = st.Solid([body], [], [*held, drive], readings=readings)
+    run = st.solve(solid, st.Continuation(steps=5), (0.0, end))
+    assert corner in run.time
+    assert run.time.size < 20
+
+
+def test_no_path_goes_through_a_body() -> None:
+    circle = st.solids.RigidCircle((1.0, 6.0), 0.3)
+    top = st.solids.Boundary(0, "top")
+    solid = st.Solid(
+        [st.solids.Body(st.solids.rectangle(2.0, 1.0, (4, 1)), st.solids.Q1())],
+        [st.solids.Contact(top, circle, LAW)],
+        [
+            st.solids.Fixed(st.solids.Boundary(0, "bottom")),
+            st.solids.Driven(st.solids.Rigid(0), 1, Program((0.0, 1.0), (0.0, -11.0))),
+        ],
+        dimensionless=True,
+    )
+    method = st.Continuation(steps=1, longest=2.0, max_halvings=0)
+    run = st.solve(solid, method, throw=False)
+    assert run.time.size == 1
+    assert run.reason.startswith("bodies pass through each other")

@@ -21,7 +21,7 @@ from stiction.core.checkpoint import unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
-from stiction.errors import Status
+from stiction.errors import ModelError, Status
 from stiction.numerics.vectors import size_of
 from stiction.solids.equilibria.bordered import (
     BEYOND,
@@ -40,6 +40,7 @@ from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import SIGNS, UnstableModes
+from stiction.solids.many.continuous_collision import TUNNELLING
 from stiction.solids.membranes.quantities import extents
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class PathFollower:
         self.problem: Problem = stepper.problem
         self.workspace = stepper.workspace
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
-        self.bordered = Bordered(self.problem, self.workspace, self.limits, end)
+        span = (stepper.request.t_start, end)
+        self.bordered = Bordered(self.problem, self.workspace, self.limits, span)
         self.travelled = stepper.state.time
         self.iterations = self.cuts = self.steps = 0
         assert stepper.trial is not None
@@ -98,7 +100,7 @@ class PathFollower:
         # the span of the whole path: a run that continues from a checkpoint starts later
         self.span = (end - begin) / method.steps
         self.kink_times = stepper.kink_times[
-            (stepper.kink_times > stepper.state.time) & (stepper.kink_times < end)
+            (stepper.kink_times > begin) & (stepper.kink_times < end)
         ]
         self.rigid_partners = all(p.partner.rigid for p in self.problem.passes)
         self.negative = -1
@@ -125,11 +127,13 @@ class PathFollower:
         elif not self._begin():
             return
         arc: ArcStep | None = None
-        start = self.stepper.request.t_start
         while self.points[-1].t < self.end:
+            stage, stages = problem.stage, self.stepper.stages
+            start = stages[stage - 1].until if stage else self.stepper.request.t_start
             if self.points[-1].t < start:
+                where = "its stage" if stage else "the program"
                 record.status = Status.NO_CONTINUATION
-                record.reason = "the path returned to times before the start of the program"
+                record.reason = f"the path returned to times before the start of {where}"
                 return
             arc_length, adhesion_step = self.length, self.adhesion_step
             if self.steps >= method.max_steps:
@@ -142,8 +146,8 @@ class PathFollower:
                 arc_length = min(arc_length, method.longest)
                 arc, arc_length = self._arclength_controlled(arc_length)
             self.iterations += arc.iterations
-            if arc.trial is not None and not self._energy_closes(arc):
-                arc = arc._replace(trial=None, reason="the energy balance of a step does not close")
+            if arc.trial is not None and (reason := self._refusal(arc)):
+                arc = arc._replace(trial=None, reason=reason)
             if arc.trial is not None:
                 arc, on_branch = self._detect_branch(arc)
                 self._accept(arc)
@@ -196,6 +200,7 @@ class PathFollower:
             self.largest_time,
             float(self.time_increases),
             self.adhesion_gain,
+            float(self.steps),
         ]
         arrays["path"] = np.array(step_sizes + state)
         arrays["path_pending"] = pack_losses([self.pending] if self.pending is not None else [])
@@ -204,7 +209,7 @@ class PathFollower:
         return arrays
 
     def _unpack(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Restore the path from a checkpoint; the counts of its work are in the stepper."""
+        """Restore the path from a checkpoint; other counts of its work are in the stepper."""
         self.state = self.stepper.state
         assert self.stepper.trial is not None
         self.trial = self.stepper.trial
@@ -212,6 +217,8 @@ class PathFollower:
         self.weight, self.time_weight, self.length, self.adhesion_step = numbers[:4]
         self.travelled, self.largest_time = numbers[4:6]
         self.time_increases, self.adhesion_gain = bool(numbers[6]), numbers[7]
+        self.steps = int(numbers[8])
+        self.stepper.steps -= self.steps
         with unpacking():
             self.pending = next(iter(unpack_losses(arrays["path_pending"])), None)
         pairs = zip(arrays["path_t"], arrays["path_u"], strict=True)
@@ -258,7 +265,7 @@ class PathFollower:
 
     def _adhesion_controlled(self, energy: float) -> ArcStep:
         """Try a step that releases this adhesive energy."""
-        before, _ = adhesion_gradient(self.problem, self.trial)
+        before, _ = adhesion_gradient(self.problem, self.trial, self.state.time)
         control = AdhesionControl(self.problem, before, energy)
         arc = self.bordered.solve(self.state, self.points[-1], control, self.next_kink)
         return self._not_beyond_kink(arc)
@@ -288,7 +295,7 @@ class PathFollower:
 
     def _adhesion_exhausted(self) -> bool:
         """Return whether nearly all adhesive energy has been released."""
-        energy, _ = adhesion_gradient(self.problem, self.trial)
+        energy, _ = adhesion_gradient(self.problem, self.trial, self.state.time)
         return energy > -_EXHAUSTED * self._largest_adhesion_step()
 
     def _begin(self) -> bool:
@@ -297,6 +304,10 @@ class PathFollower:
         stepper.state, stepper.trial = self.state, self.trial
         stepper.enter_stage()
         self.state, self.trial = stepper.state, stepper.trial
+        if not self.problem.free.size:
+            got, needs = "a solid without free displacements", "a displacement that is free"
+            why = "an equilibrium path is a curve of free displacements over time."
+            raise ModelError("Continuation", got, needs, why, "solve it by Quasistatic.")
         first = PathPoint(self.state.time, self.state.u)
         second = self._first_step(self.state, self.trial)
         if second is None:
@@ -326,6 +337,8 @@ class PathFollower:
         for _ in range(self.method.max_halvings + 1):
             target = state.time + span
             outcome = stepper.attempt(target, extrapolate=False)
+            if outcome.trial is not None and stepper.collision.tunnels(state.u, outcome.trial.u):
+                outcome = Outcome(None, outcome.iterations, (), TUNNELLING)
             if outcome.trial is not None and not self._crosses_branch(outcome, target):
                 self.travelled += span
                 stepper.accept(outcome, target, at=self.travelled)
@@ -342,25 +355,28 @@ class PathFollower:
         now = monitor.modes(self.problem, target, outcome.matrix, outcome.factors)
         return now is not None and now.changed(monitor.last or UnstableModes(0, now.counted))
 
-    def _energy_closes(self, arc: ArcStep) -> bool:
-        """Return whether the energy balance of a step closes, and its change of time is small."""
+    def _refusal(self, arc: ArcStep) -> str:
+        """Return why a step is not accepted, "" if it is."""
         assert arc.trial is not None
+        if self.stepper.collision.tunnels(self.state.u, arc.trial.u):
+            return TUNNELLING
         last = self.stepper.energy
         times = (self.state.time, arc.t)
         now = step_energies(self.problem, self.trial, arc.trial, times, last, rough=True)
         if abs(times[1] - times[0]) > _LONGEST_TIME * self.method.longest * self.span:
-            return False
+            return "the program time of a step changes too much"
         # adhesion released energy and now regains it: the step reverses along the path
         change = now.adhesive - last.adhesive
         noise = _ADHESION_NOISE * self._largest_adhesion_step()
         if self.adhesion_gain > noise and change < -noise:
-            return False
+            return "a step goes back along the path"
         missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
         # chosen: five times as much between two bodies, whose two-half-pass forces have no energy;
         # energies below 1e-4 of the largest do not count
         fraction = _UNACCOUNTED if self.rigid_partners else 5.0 * _UNACCOUNTED
-        return missing <= max(fraction * exchanged, 1e-4 * scale)
+        closes = missing <= max(fraction * exchanged, 1e-4 * scale)
+        return "" if closes else "the energy balance of a step does not close"
 
     def _accept(self, arc: ArcStep) -> None:
         """Commit a step: energies, state, record, stability, limit points."""
@@ -413,13 +429,13 @@ class PathFollower:
         last = monitor.update(now)
         if last is None:
             return None
-        loss = monitor.bifurcation(before, arc.trial.u, arc.t, (last, now), self.limits)
-        loss = dataclasses.replace(loss, time=self.travelled)
+        found = monitor.bifurcations(before, arc.trial.u, arc.t, (last, now), self.limits)
+        losses = [dataclasses.replace(loss, time=self.travelled) for loss in found]
         if counted and last.counted and abs(now.number - last.number) > 1:
             # more than one mode at once: a limit point does not explain it
-            self.stepper.record.losses.append(loss)
+            self.stepper.record.losses += losses
             return None
-        return loss
+        return losses[0]
 
     def _determinant_sign(self, arc: ArcStep) -> float:
         """Return the sign of the tangent's determinant, NaN where it is unknown."""
@@ -443,7 +459,7 @@ class PathFollower:
         if now is None or not now.changed(last or UnstableModes(0, now.counted)):
             return arc, False
         modes = (last or UnstableModes(0, now.counted), now)
-        loss = monitor.bifurcation(self.state, arc.trial.u, arc.t, modes, self.limits)
+        loss = monitor.bifurcations(self.state, arc.trial.u, arc.t, modes, self.limits)[0]
         bracket = (float(str(loss.where["from"])), float(str(loss.where["to"])))
         span = (monitor.begin, *bracket, arc.t)
         side = policy.side if isinstance(policy, FollowBranch) else "+"
@@ -507,19 +523,18 @@ def follow_path(problem: Problem, method: Continuation, request: Request) -> Loa
     method : arclengths, tolerances and bounds
     request : start and end of the program
     """
-    start = max(problem.assembled.readings.start, request.t_start)
-    span = request.t_end - request.t_start
-    fraction = min(max(start - request.t_start, 0.0) / span, 1.0)
-    start = request.t_start + fraction * span
-    load_steps = method.load_steps(fraction)
-    save_times = np.array([request.t_start, max(start, request.t_start)])
+    begin, end = request.t_start, request.t_end
+    given = problem.assembled.readings.start
+    start = begin if given is None else min(max(given, begin), end)
+    load_steps = method.load_steps((start - begin) / (end - begin))
+    save_times = np.array([begin, start])
     request_to_start = dataclasses.replace(
         request, t_end=start, save=np.unique(save_times), every_step=True
     )
-    stepper = LoadStepper(problem, load_steps, request_to_start, end=request.t_end)
+    stepper = LoadStepper(problem, load_steps, request_to_start, end=end)
     try:
-        if stepper.advance() and start < request.t_end:
-            follower = PathFollower(stepper, method, start, request.t_end)
+        if stepper.advance() and start < end:
+            follower = PathFollower(stepper, method, start, end)
             try:
                 follower.follow()
             finally:

@@ -52,8 +52,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# step of finite differences in time, relative to the end time
-_TIME_STEP = 1e-7
+# step of finite differences in time, over the time of the path, and over the rounding of times
+_TIME_STEP, _OF_ROUNDING = 1e-7, 1e3
 BEYOND = "the step passes a kink of a load program"
 
 
@@ -124,7 +124,7 @@ class AdhesionControl(NamedTuple):
 
     def at(self, trial: Trial, t: float) -> tuple[float, Floats, float]:
         """Return c at a trial, and dc/du of the free unknowns and dc/dt."""
-        energy, slope = adhesion_gradient(self.problem, trial)
+        energy, slope = adhesion_gradient(self.problem, trial, t)
         return energy - self.before - self.size, slope.ravel()[self.problem.free], 0.0
 
 
@@ -150,18 +150,28 @@ class TimeControl(NamedTuple):
 Control = ArclengthControl | AdhesionControl | TimeControl
 
 
-def adhesion_gradient(problem: Problem, trial: Trial) -> tuple[float, Floats]:
+def adhesion_gradient(problem: Problem, trial: Trial, t: float) -> tuple[float, Floats]:
     """Return the adhesive energy and its derivatives with respect to displacements (nodes, d).
 
-    Energies are in J, in the plane per unit thickness. If both bodies deform, each of the two
-    passes counts half the energy; the traction of a point on its own surface is then the whole
-    gradient. Columns of `point_values`: see `contact.sweeps`.
+    Energies are in J, in the plane per unit thickness. In two-half-pass contact each pass counts
+    half the energy; the traction of a point on its own surface is then the whole gradient.
+    Columns of `point_values`: see `contact.sweeps`.
+
+    Parameters
+    ----------
+    t : program time, which the attraction depends on
+
+    Verified by: tests/unit/solids/equilibria/test_two_half_pass.py::test_slope_of_the_adhesion
     """
     gradient = np.zeros((problem.size, problem.dim))
     energy = 0.0
-    for p, out in zip(problem.passes, trial.point_values, strict=True):
-        factor = 1.0 if p.partner.rigid else 0.5
-        energy += factor * float(out[:, sweeps.POTENTIAL].sum())
+    x, attraction = problem.positions(trial.u), problem.assembled.attraction.at(t)
+    passes = zip(problem.passes, trial.point_values, trial.closest_points, strict=True)
+    for p, out, closest in passes:
+        energy += p.energy_fraction * float(out[:, sweeps.POTENTIAL].sum())
+        if p.mortar:
+            p.add_normal_forces(x, closest, attraction, gradient)
+            continue
         traction = -out[:, sweeps.WEIGHT] * out[:, sweeps.PRESSURE] * out[:, sweeps.STRETCH]
         force = traction[:, None] * out[:, columns(sweeps.NORMAL_X, p.dim)]
         s, q = p.own.areas.shape
@@ -178,11 +188,17 @@ class Bordered:
     Parameters
     ----------
     problem, space, limits : the equations, a linear solver, and when Newton's method ends
-    end : program time that scales finite differences
+    span : program times between which the path lies
     """
 
-    def __init__(self, problem: Problem, space: Factoriser, limits: Limits, end: float) -> None:
-        self.problem, self.workspace, self.limits, self.end = problem, space, limits, end
+    def __init__(
+        self, problem: Problem, space: Factoriser, limits: Limits, span: tuple[float, float]
+    ) -> None:
+        self.problem, self.workspace, self.limits = problem, space, limits
+        begin, end = span
+        rounding = np.finfo(np.float64).eps * max(abs(begin), abs(end))
+        # of finite differences in time
+        self.time_step = max(_TIME_STEP * (end - begin), _OF_ROUNDING * rounding)
 
     def time_derivative(self, trial: Trial, matrix: csr_matrix, state: State, t: float) -> Floats:
         """Return dr/dt of the free unknowns (free,), including moving prescribed displacements.
@@ -197,7 +213,7 @@ class Bordered:
         t : program time
         """
         problem = self.problem
-        h = _TIME_STEP * max(abs(self.end), 1.0)
+        h = self.time_step
         rate = (problem.prescribed(t + h) - problem.prescribed(t - h)) / (2.0 * h)
         u = problem.unknowns.displacements(trial.u)
         loads = problem.loads(t, u)

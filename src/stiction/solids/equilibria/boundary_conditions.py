@@ -10,7 +10,7 @@ such object for each stage, and evaluates it in every Newton iteration.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,6 +65,8 @@ _PLANE = 2
 _STRAIGHT = 1e-9
 # difference of K_ij and K_ji over the largest entry up to which a matrix is symmetric
 _SYMMETRIC = 1e-12
+# largest factor of a linear constraint, over that of its terms, up to which its terms cancel
+_ROUNDOFF = 1e-12
 _NAMES = "xyz"
 
 
@@ -112,14 +114,24 @@ class BoundaryConditions:
         self.driven: list[tuple[Ints, int, Driven]] = []
         self.loaded: list[tuple[int, Ints, int, Loaded]] = []
         self._collect_nodal_conditions()
-        self._substitutions = self._eliminate_constraints()
+        base_displacements = np.zeros((self.size, self.dim)) if base is None else base
+        until = [stage.until for stage in stages]
+        times = np.clip(
+            self.kink_times(),
+            until[stage - 1] if stage else -np.inf,
+            until[stage] if stage + 1 < len(stages) else np.inf,
+        )
+        # without the positions at its begin, values of a later stage cannot be compared
+        times = np.zeros(0) if stage and base is None else np.unique(times)
+        self._substitutions = self._eliminate_constraints(base_displacements, times)
         self.unknowns.build()
         self._collect_loads()
         self.free = np.flatnonzero(~self.fixed.ravel())
-        base_displacements = np.zeros((self.size, self.dim)) if base is None else base
         self._base = np.where(self.fixed, self.unknowns.values(base_displacements), 0.0)
         # programs of the whole solid give displacements since the start of the run
         self._base[(self.owner >= 0) & (self.owner < self._first)] = 0.0
+        # values of constraints contain it
+        self._base.flat[[component for component, _ in self._substitutions]] = 0.0
 
     def _check_components(self) -> None:
         """Refuse components that bodies do not have."""
@@ -205,8 +217,8 @@ class BoundaryConditions:
         if isinstance(body, (Membrane, SweptBody)):
             what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
             got = f"{described_place(where)}, {what}"
-            why = "distributed loads are implemented for plane bodies alone."
-            try_ = "prescribe displacements instead."
+            why = "integrals over boundaries (loads, means) are implemented for plane bodies alone."
+            try_ = "prescribe displacements, or name nodes by Nearest."
             needs = "a boundary of a body of the plane"
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)
@@ -256,7 +268,8 @@ class BoundaryConditions:
         """Assign unknowns to a condition, and return the nodes that no other condition has.
 
         At a corner that two boundaries share, fixed displacements take precedence over driven ones.
-        Other conflicts are refused, unless both conditions are `Driven` by the same program.
+        Other conflicts are refused, unless both conditions are `Driven` by the same program, or
+        forces, which add up.
         """
         owner, new = self.owner, self.by_number[number]
         claimed = owner[nodes, component] >= 0
@@ -269,6 +282,8 @@ class BoundaryConditions:
                 continue
             if isinstance(new, Driven) and isinstance(old, Driven) and new.program == old.program:
                 continue
+            if isinstance(new, Loaded) and isinstance(old, Loaded):
+                continue
             name = _NAMES[component]
             kinds = [type(condition).__name__ for condition in (old, new)]
             places = " and ".join(dict.fromkeys(described_place(c.where) for c in (old, new)))
@@ -280,14 +295,20 @@ class BoundaryConditions:
                 "the two conditions contradict each other there.",
                 "leave one out, or name smaller boundaries: Mesh.split.",
             )
-        unclaimed = nodes if isinstance(new, Fixed) else nodes[~claimed]
+        unclaimed = nodes if isinstance(new, (Fixed, Loaded)) else nodes[~claimed]
         owner[unclaimed, component] = number
         return unclaimed
 
     # ------------------------------------------------------------ sums of unknowns
 
-    def _eliminate_constraints(self) -> list[Substitution]:
-        """Eliminate one displacement for each multi-point constraint."""
+    def _eliminate_constraints(self, base: Floats, times: Floats) -> list[Substitution]:
+        """Eliminate one displacement for each multi-point constraint.
+
+        Parameters
+        ----------
+        base : (nodes, d) displacements when the stage began [m]
+        times : kinks of programs and ends of the stage, at which constraints are compared
+        """
         constraints = []
         for number, condition in self.by_number.items():
             if isinstance(condition, Symmetry):
@@ -304,16 +325,22 @@ class BoundaryConditions:
             for i in constraint.components:
                 if int(i) // self.dim in rigid_nodes and self.owner.flat[i] < 0:
                     self.fixed.flat[i] = False
-        points = self._point_substitutions()
+        # programs of a stage give displacements since its begin
+        constraints = [self._from(base, constraint) for constraint in constraints]
+        points = [
+            point._replace(constraint=self._from(base, point.constraint))
+            for point in self._point_substitutions()
+        ]
+        held = np.where((self.owner >= 0) & (self.owner < self._first), 0.0, base)
         fixed = self.fixed.ravel().copy()
         fixed[[point.component for point in points]] = False
         substitutions = eliminate(
             constraints,
             points,
             fixed,
-            lambda t: self._programs(t).ravel(),
+            lambda t: (self._programs(t) + held).ravel(),
             self._owner_description,
-            self.kink_times(),
+            times,
         )
         for component, constraint in substitutions:
             self.fixed.flat[component] = True
@@ -321,6 +348,13 @@ class BoundaryConditions:
             if constraint.components.size > 1 or constraint.factors[0] != 1.0:
                 self.unknowns.sums[component] = (constraint.components, constraint.factors)
         return substitutions
+
+    def _from(self, base: Floats, constraint: Constraint) -> Constraint:
+        """Return a constraint whose value includes the sum at the begin of its stage."""
+        if constraint.number < self._first or constraint.value is unprescribed:
+            return constraint
+        offset = float(constraint.factors @ base.flat[constraint.components])
+        return constraint._replace(value=functools.partial(_shifted, constraint.value, offset))
 
     def _point_substitutions(self) -> list[Substitution]:
         """Return the substitutions made for conditions at points between control points."""
@@ -405,16 +439,17 @@ class BoundaryConditions:
         components = np.array(sorted(total), dtype=np.int64)
         factors = np.array([total[int(i)] for i in components])
         largest = float(np.abs(factors).max())
+        given = max(abs(term.factor) for term in condition.terms)
         terms = ", ".join(
             f"{t.factor:g} {_NAMES[t.component]} of {described_place(t.where)}"
             for t in condition.terms
         )
         description = f"condition {number}, Linear with {terms}"
-        if not largest > 0.0:
+        if not largest > _ROUNDOFF * given:
             why, try_ = "its terms cancel: it constrains no displacement.", "leave it out."
             raise ModelError("Linear.terms", description, "a sum that is not zero", why, try_)
         value = functools.partial(_scaled, condition.program, 1.0 / largest)
-        return Constraint(number, description, components, factors / largest, value)
+        return Constraint(number, description, components, factors / largest, value, largest)
 
     # ------------------------------------------------------------ loads
 
@@ -621,6 +656,10 @@ class BoundaryConditions:
 
 def _zero(_t: float) -> float:
     return 0.0
+
+
+def _shifted(value: Callable[[float], float], offset: float, t: float) -> float:
+    return value(t) + offset
 
 
 def _scaled(program: Program, factor: float, t: float) -> float:

@@ -39,17 +39,17 @@ class FaceMatrices(NamedTuple):
     Parameters
     ----------
     nodes : (s, n) nodes of each face
-    blocks : (s, n, 2, n, 2) matrix between nodes and components of each face
+    blocks : (s, n, d, n, d) matrix between nodes and components of each face
     """
 
     nodes: Ints
     blocks: Floats
 
     def apply(self, x: Floats) -> Floats:
-        """Return the product with positions or displacements (nodes, 2)."""
+        """Return the product with positions or displacements (nodes, d)."""
         out = np.zeros_like(x)
         products = np.einsum("sakbl,sbl->sak", self.blocks, x[self.nodes])
-        np.add.at(out, self.nodes.ravel(), products.reshape(-1, 2))
+        np.add.at(out, self.nodes.ravel(), products.reshape(-1, x.shape[1]))
         return out
 
 
@@ -102,7 +102,7 @@ def spring_matrices(faces: list[Faces], component: int, stiffness: float) -> lis
 
 
 def apply_matrices(entries: list[FaceMatrices], x: Floats) -> Floats:
-    """Return the sum of the products of all face matrices with x (nodes, 2)."""
+    """Return the sum of the products of all face matrices with x (nodes, d)."""
     out = np.zeros_like(x)
     for e in entries:
         out += e.apply(x)

@@ -62,7 +62,7 @@ class Branch(NamedTuple):
     time: float
     node: int
     component: int
-    position: tuple[float, float]
+    position: tuple[float, ...]
     limit_point: bool
 
     @property
@@ -135,7 +135,7 @@ def find_branch(
         critical = _null_vectors(copy, outcome.matrix, workspace)
         if critical is None:
             return None
-        bordered = Bordered(copy, workspace, limits, end)
+        bordered = Bordered(copy, workspace, limits, (begin, end))
         by_time = bordered.time_derivative(outcome.trial, outcome.matrix, state, high)
         limit_point = abs(inner(critical.left, by_time)) > _ORTHOGONAL * size_of(by_time)
         full = np.zeros(u.size)
@@ -147,7 +147,7 @@ def find_branch(
         node, component = divmod(largest, problem.dim)
         sign = 1.0 if (displacements.flat[largest] > 0.0) == (side == "+") else -1.0
         position = tuple(float(v) for v in copy.points[node])
-        branch = Branch(None, 0.5 * (low + high), node, component, position, limit_point)  # type: ignore[arg-type]
+        branch = Branch(None, 0.5 * (low + high), node, component, position, limit_point)
         if limit_point:
             return branch
         direction = sign * critical.right / abs(displacements.flat[largest])
@@ -218,8 +218,8 @@ def bifurcation_loss(
         choice = "the same path was followed: no point of the other branch was found nearby"
         return replace(loss, choice=choice)
     assert branch.arc is not None
-    x, y = branch.position
-    where = {**loss.where, "branch_moves": f"{'xy'[branch.component]} of ({x:.6g}, {y:.6g})"}
+    position = ", ".join(f"{x:.6g}" for x in branch.position)
+    where = {**loss.where, "branch_moves": f"{'xyz'[branch.component]} of ({position})"}
     if branch.arc.t <= branch.time and not time_may_decrease:
         choice = "the same path was followed: time decreases on the branch; take Continuation"
         return replace(loss, where=where, choice=choice)

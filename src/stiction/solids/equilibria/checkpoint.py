@@ -258,7 +258,7 @@ def _check(saved: Arrays, stepper: LoadStepper) -> None:
         Form((5,), needed=False),
         Form((2, *points), needed=False),
     )
-    forms["path"] = Form((8,), needed=False)
+    forms["path"] = Form((9,), needed=False)
     forms["path_pending"] = Form((), "U", needed=False)
     forms["path_t"] = Form(("path",), needed=False)
     forms["path_u"] = Form(("path", *points), needed=False)

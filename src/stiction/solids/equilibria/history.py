@@ -520,13 +520,13 @@ class Recorder:
             condition = problem.assembled.all_conditions[readings.displacement]
             curves["displacement"] = condition.program.at(t)  # type: ignore[attr-defined]
         if problem.passes and not readings.support:
-            force = force_on(problem, trial, readings.contact, readings.body)
+            force = force_on(problem, trial, readings.contact, problem.assembled.read_body)
         elif readings.displacement is not None:
             condition = problem.assembled.all_conditions[readings.displacement]
             force = force_of_condition(problem, trial, t, condition)
         else:
-            nodes = np.flatnonzero(problem.fixed.any(axis=1))
-            force = trial.residual[nodes].sum(axis=0)
+            supports = np.where(problem.fixed, trial.residual, 0.0)
+            force = problem.unknowns.nodal_forces(supports).sum(axis=0)
         for name, component in zip("xyz", force, strict=False):
             curves[f"force_{name}"] = float(component)
         for i, place in enumerate(readings.reactions, start=1):
@@ -555,10 +555,12 @@ class Recorder:
         return curves
 
     def _pass_number(self) -> int:
-        readings = self.problem.assembled.readings
-        pairs = list(zip(self.problem.contact_of_pass, self.problem.body_of_pass, strict=True))
-        readings_pass = (readings.contact, readings.body)
-        return pairs.index(readings_pass) if readings_pass in pairs else 0
+        assembled, contacts = self.problem.assembled, self.problem.contact_of_pass
+        pairs = list(zip(contacts, self.problem.body_of_pass, strict=True))
+        contact = assembled.readings.contact
+        wanted = (contact, assembled.read_body)
+        # a single pass of a contact computes both sides
+        return pairs.index(wanted) if wanted in pairs else contacts.index(contact)
 
     def _points(self, trial: Trial) -> dict[str, Floats]:
         """Return the saved variables of contact points by name, (p,) each."""

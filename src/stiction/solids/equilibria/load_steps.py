@@ -19,7 +19,7 @@ from stiction.core.checkpoint import check_count
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
-from stiction.errors import Status
+from stiction.errors import ModelError, Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
 from stiction.solids.equilibria.branches import bifurcation_loss, find_branch
@@ -114,6 +114,9 @@ class LoadStepper:
         in_request = (self.kink_times > request.t_start) & (self.kink_times <= request.t_end)
         self.breakpoints = np.unique(np.concatenate([self.kink_times[in_request], [request.t_end]]))
         self.stages = problem.assembled.stages
+        # arclength steps save every step, at times along the path
+        self.path_follows = end is not None
+        self._check_stages()
         self.set_stage_steps()
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
@@ -165,6 +168,16 @@ class LoadStepper:
         extend_records(self.record, known)
         return True
 
+    def _check_stages(self) -> None:
+        """Refuse a start after the first stage, and invalid conditions of any stage."""
+        start = self.request.t_start
+        if self.stages and start > self.stages[0].until:
+            needs = f"a start until {self.stages[0].until:.9g}, the end of the first stage"
+            why = "a later stage begins with the positions at the end of the one before."
+            try_ = "start in the first stage, or leave out the stages before the start."
+            raise ModelError("solve.t_span", f"a start at {start:.9g}", needs, why, try_)
+        self.problem.check_stages()
+
     def set_stage_steps(self) -> None:
         """Set step length and saved times of the current stage."""
         if not self.stages:
@@ -178,7 +191,7 @@ class LoadStepper:
             self.max_step = (request.t_end - request.t_start) / self.method.steps
         self.min_step = self.max_step * 0.5**self.method.max_halvings
         self.dt = self.max_step
-        if stage.rows is None:
+        if stage.rows is None or self.path_follows:
             self.record.save_times, self.record.every_step = request.save, request.every_step
         else:
             self.record.save_times = np.linspace(low, high, stage.rows + 1)
@@ -285,6 +298,8 @@ class LoadStepper:
         Ordering and scaling come from that matrix, and SuperLU keeps its ordering from the second
         matrix on: both decide the rounding of all later solutions.
         """
+        if not self.problem.free.size:
+            return
         trial = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)
         matrix = trial[1]
         assert matrix is not None
@@ -302,14 +317,31 @@ class LoadStepper:
     def _begin(self) -> bool:
         """Solve for the equilibrium at the start, the first sample; return whether there is one."""
         start = self.state
-        first = self._equilibrium_at_start()
+        outcome = self._equilibrium_at_start()
+        first = outcome.trial
         if first is None:
             return False
         self.energy = energies_at(self.problem, first, self.state.time)
         self._detect_jump_at_start(self.problem.start(start.time) if self.active_pairs else start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
-        return True
+        return not self._ends_at_start(outcome)
+
+    def _ends_at_start(self, outcome: Outcome) -> bool:
+        """Record an unstable equilibrium at the start; return whether the run ends with it."""
+        t = self.state.time
+        now = self.monitor.modes(self.problem, t, outcome.matrix, outcome.factors)
+        if now is None or self.monitor.update(now) is None:
+            return False
+        where: dict[str, object] = {"program_time": t, "from": t, "to": t}
+        where["unstable_modes"] = now.reported
+        ends = isinstance(getattr(self.method, "on_bifurcation", None), StopThere)
+        choice = "the run ended there" if ends else "the unstable path was followed"
+        self.record.losses.append(Loss(t, "bifurcation", where, choice))
+        if ends:
+            self.record.status = Status.STOPPED
+            self.record.reason = f"the equilibrium at the start, t = {t:.9g}, is unstable"
+        return ends
 
     def _step(self) -> bool:
         """Take one load step, halved until it converges; return whether it did."""
@@ -413,8 +445,8 @@ class LoadStepper:
             self.other_factorisations += workspace.factorisations
             workspace.close()
 
-    def _equilibrium_at_start(self) -> Trial | None:
-        """Return the equilibrium at the start, None if Newton's method fails."""
+    def _equilibrium_at_start(self) -> Outcome:
+        """Return the equilibrium at the start, without a trial if Newton's method fails."""
         t = self.state.time
         while True:
             u = self.state.u
@@ -422,11 +454,11 @@ class LoadStepper:
             self.iterations += outcome.iterations
             if outcome.trial is None:
                 self.give_up(outcome, t)
-                return None
+                return outcome
             if not self.activate_pairs(outcome.trial.u):
                 break
         self.state = self.problem.accepted(self.state, outcome.trial, t)
-        return outcome.trial
+        return outcome
 
     def _target(self, t: float, dt: float) -> float:
         """Return the end of a step of about dt: the next breakpoint, if it is near."""
@@ -483,15 +515,14 @@ class LoadStepper:
 
         Return the step to accept, its end, and whether the run ends with it.
         """
-        loss = self.monitor.check(self.state, outcome, target, self.limits)
+        losses = self.monitor.check(self.state, outcome, target, self.limits)
         # methods with inertia have no such policy
         policy = getattr(self.method, "on_bifurcation", None)
-        if loss is None:
-            return outcome, target, False
         trial = outcome.trial
-        if policy is None or isinstance(policy, StayOnPath) or trial is None:
-            self.record.losses.append(loss)
+        if not losses or policy is None or isinstance(policy, StayOnPath) or trial is None:
+            self.record.losses += losses
             return outcome, target, False
+        loss = losses[0]
         low, high = (float(str(loss.where[name])) for name in ("from", "to"))
         if isinstance(policy, StopThere):
             self.record.losses.append(bifurcation_loss(policy, loss, None, time_may_decrease=False))
@@ -506,10 +537,9 @@ class LoadStepper:
         u, side = trial.u, policy.side
         branch = find_branch(self.problem, self.state, span, u, side, self.limits, self.solver)
         self.record.losses.append(bifurcation_loss(policy, loss, branch, time_may_decrease=False))
-        if branch is None or branch.limit_point or branch.arc is None or branch.arc.trial is None:
-            return outcome, target, False
-        arc = branch.arc
-        if not branch.time < arc.t <= target:
+        arc = None if branch is None or branch.limit_point else branch.arc
+        if branch is None or arc is None or not branch.time < arc.t <= target or arc.trial is None:
+            self.record.losses += losses[1:]
             return outcome, target, False
         self.monitor.last = self.monitor.modes(self.problem, arc.t, arc.matrix, arc.factors)
         self.iterations += arc.iterations
@@ -517,21 +547,29 @@ class LoadStepper:
         return switched, arc.t, False
 
     def _detect_jump_at_start(self, start: State) -> None:
-        """Record a jump into contact at the start: the energy falls without any load."""
-        t = start.time
-        if not self.problem.passes or self.problem.loads(t, start.u).any():
+        """Record a jump into contact at the start: more energy falls than by a relaxation."""
+        t, problem = start.time, self.problem
+        if not problem.passes:
             return
-        before, _ = self.problem.evaluate(start, start.u, t, None, data=False)
-        stored, adhesive = self.problem.stored(before)
+        before, _ = problem.evaluate(start, start.u, t, None, data=False)
+        stored, adhesive = problem.stored(before)
+        stored += problem.ground_energy(before, t)
         released = stored + adhesive - self.energy.stored - self.energy.adhesive
+        change = self.state.u - start.u
+        for u in (self.state.u, start.u):
+            displacements = problem.unknowns.displacements(u)
+            springs = problem.conditions.spring_forces(t, displacements)
+            loads = problem.loads(t, displacements)
+            # springs have an energy, other loads do work
+            released += 0.5 * float(np.sum((loads - problem.unknowns.forces(springs)) * change))
         exchanged = abs(self.energy.adhesive - adhesive)
         scale = abs(self.energy.adhesive)
         if self.mortar_only:
-            scale = max(scale, self.problem.largest_adhesion_work)
-            # a linear relaxation releases half of the initial force times the displacement
-            work = float(np.sum(before.residual * (self.state.u - start.u)))
-            if released <= abs(work):
-                return
+            scale = max(scale, problem.largest_adhesion_work)
+        # a linear relaxation releases half of the initial force times the displacement
+        initial = before.residual if self.mortar_only else loads
+        if released <= abs(float(np.sum(initial * change))):
+            return
         if released > _JUMP * exchanged and released > _LEAST_JUMP * scale:
             where = {"energy_missing": released}
             choice = "the equilibrium that Newton's method found from the given positions"
@@ -633,7 +671,9 @@ class LoadStepper:
             advice = "The load may exceed what the body can carry: check loads and supports"
         if coarse := self.problem.coarse_elements():
             advice += f". {coarse}"
+        # the equilibrium at the start has no step to halve
+        halved = f" after {self.method.max_halvings} halvings of the step"
+        tail = halved if self.trial is not None else ""
         self.record.reason = (
-            f"{outcome.reason} at t = {target:.9g} after {self.method.max_halvings} halvings of "
-            f"the step; last residuals {residuals}. {advice}"
+            f"{outcome.reason} at t = {target:.9g}{tail}; last residuals {residuals}. {advice}"
         )

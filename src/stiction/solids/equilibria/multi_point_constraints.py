@@ -38,6 +38,7 @@ class Constraint(NamedTuple):
     factors : (k,) the largest is 1 in size; for the place of a condition between control points
         the weights of its mean, whose sum is 1
     value : the sum at a time [m]
+    scale : the given factors over `factors`, for messages
     """
 
     number: int
@@ -45,6 +46,7 @@ class Constraint(NamedTuple):
     components: Ints
     factors: Floats
     value: Callable[[float], float]
+    scale: float = 1.0
 
 
 class Substitution(NamedTuple):
@@ -176,11 +178,14 @@ def _compare(
                 if fixed[i] and describe_owner(int(i))
             ]
             with_ = "; ".join(dict.fromkeys([*others, *owners])) or "it has no free displacement"
-            needs = f"a sum of {actual:.6g} at time {t:.6g}, as other conditions prescribe"
+            # the last constraint has the factor 1 in the combination
+            needs = (
+                f"a sum of {last.scale * actual:.6g} at time {t:.6g}, as other conditions prescribe"
+            )
             why = f"its displacements are already prescribed: {with_}."
             raise ModelError(
                 "Solid.boundary_conditions",
-                f"{last.description}, a sum of {needed:.6g}",
+                f"{last.description}, a sum of {last.scale * needed:.6g}",
                 needs,
                 why,
                 "leave one of them out, or name smaller boundaries: Mesh.split.",

@@ -246,6 +246,11 @@ class Problem:
         self.fixed, self.free = self.conditions.fixed, self.conditions.free
         self._forget_pattern()
 
+    def check_stages(self) -> None:
+        """Refuse conditions of later stages on missing places, or that contradict each other."""
+        for stage in range(1, len(self.assembled.stages)):
+            BoundaryConditions(self, stage)
+
     def fresh_copy(self) -> Problem:
         """Return a copy of the equations in the same stage, without cached patterns."""
         copy = Problem(self.assembled)

@@ -60,6 +60,11 @@ class UnstableModes(NamedTuple):
     number: int
     counted: bool
 
+    @property
+    def reported(self) -> int | str:
+        """The number, or its parity."""
+        return self.number if self.counted else "odd" if self.number else "even"
+
     def changed(self, other: UnstableModes) -> bool:
         """Return whether the numbers of two states differ, as far as they are known."""
         if self.counted and other.counted:
@@ -124,8 +129,8 @@ class StabilityMonitor:
             self.unseen = SINGULAR
             return None
 
-    def check(self, state: State, outcome: Outcome, target: float, limits: Limits) -> Loss | None:
-        """Count at the end of a load step, and return a bifurcation within the step, if any.
+    def check(self, state: State, outcome: Outcome, target: float, limits: Limits) -> list[Loss]:
+        """Count at the end of a load step, and return the bifurcations within the step.
 
         Parameters
         ----------
@@ -138,8 +143,8 @@ class StabilityMonitor:
         now = self.modes(self.problem, target, outcome.matrix, outcome.factors)
         before = self.update(now)
         if before is None or now is None:
-            return None
-        return self.bifurcation(state, outcome.trial.u, target, (before, now), limits)
+            return []
+        return self.bifurcations(state, outcome.trial.u, target, (before, now), limits)
 
     def update(self, now: UnstableModes | None) -> UnstableModes | None:
         """Store the modes of a state, and return those of the previous one if they differ."""
@@ -150,15 +155,17 @@ class StabilityMonitor:
             before = UnstableModes(0, now.counted)
         return before if now.changed(before) else None
 
-    def bifurcation(
+    def bifurcations(
         self,
         state: State,
         u: Floats,
         target: float,
         modes: tuple[UnstableModes, UnstableModes],
         limits: Limits,
-    ) -> Loss:
-        """Return the bifurcation between a state and a later one as a loss of determinism.
+    ) -> list[Loss]:
+        """Return the bifurcations between a state and a later one as losses of determinism.
+
+        Where the count changes by more than one mode there may be several, each with its time.
 
         Parameters
         ----------
@@ -166,25 +173,43 @@ class StabilityMonitor:
         u, target : unknowns and program time of the later state
         modes : unstable modes of both
         limits : of Newton's method
+
+        Verified by: tests/unit/solids/equilibria/test_branches.py::test_two_modes_in_one_step
         """
-        before, now = modes
-        low, high = self._bracket(state, u, target, before, limits)
-        where: dict[str, object] = {
-            "program_time": 0.5 * (low + high),
-            "from": low,
-            "to": high,
-            "unstable_modes": now.number if now.counted else "odd" if now.number else "even",
-        }
-        self.located += 1
-        return Loss(high, "bifurcation", where, "the same path was followed; another branches off")
+        (before, now), losses, begin = modes, list[Loss](), state.time
+        while not losses or now.changed(before):
+            low, high, before = self._bracket(state, u, (begin, target), (before, now), limits)
+            where: dict[str, object] = {
+                "program_time": 0.5 * (low + high),
+                "from": low,
+                "to": high,
+                "unstable_modes": before.reported,
+            }
+            self.located += 1
+            choice = "the same path was followed; another branches off"
+            losses.append(Loss(high, "bifurcation", where, choice))
+            begin = high
+        return losses
 
     def _bracket(
-        self, state: State, u: Floats, target: float, before: UnstableModes, limits: Limits
-    ) -> tuple[float, float]:
-        """Return two program times, by bisection, between which the count changes."""
-        low, high = state.time, target
+        self,
+        state: State,
+        u: Floats,
+        times: tuple[float, float],
+        modes: tuple[UnstableModes, UnstableModes],
+        limits: Limits,
+    ) -> tuple[float, float, UnstableModes]:
+        """Return two program times, by bisection, between which the count changes.
+
+        The count after the change is returned, too.
+
+        Parameters
+        ----------
+        times, modes : at both ends of the interval; the later one is that of `u`
+        """
+        (low, high), target, (before, after) = times, times[1], modes
         if self.located >= _MOST_LOCATED or high <= low:
-            return low, high
+            return low, high, after
         problem = self.problem.fresh_copy()
         workspace = self.solver.start()
         try:
@@ -199,10 +224,13 @@ class StabilityMonitor:
                 now = self.modes(problem, t, outcome.matrix, outcome.factors)
                 if now is None:
                     break
-                low, high = (low, t) if now.changed(before) else (t, high)
+                if now.changed(before):
+                    high, after = t, now
+                else:
+                    low = t
         finally:
             workspace.close()
-        return low, high
+        return low, high, after
 
 
 def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -> Floats:

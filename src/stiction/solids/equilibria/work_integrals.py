@@ -495,10 +495,10 @@ def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Cond
     if not isinstance(condition, (Driven, Fixed)):
         forces = np.where(conditions.fixed & (conditions.owner == number), trial.residual, 0.0)
         return np.asarray(conditions.unknowns.nodal_forces(forces).sum(axis=0))
-    nodes = problem.nodes_of(condition.where)
     if not conditions.constrained:
-        return np.asarray(trial.residual[nodes].sum(axis=0))
-    return np.asarray(conditions.unknowns.nodal_forces(trial.residual)[nodes].sum(axis=0))
+        return np.asarray(trial.residual[problem.nodes_of(condition.where)].sum(axis=0))
+    points = conditions.points_of(condition.where)
+    return np.asarray(conditions.unknowns.nodal_forces(trial.residual)[points].sum(axis=0))
 
 
 def reaction(problem: Problem, trial: Trial, reaction_point: Reaction) -> dict[str, float]:

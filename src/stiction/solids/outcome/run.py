@@ -158,6 +158,8 @@ def build_run(
 def _begin(problem: Problem, record: Recorder) -> int:
     """Return the first step of the results."""
     start = problem.assembled.readings.start
+    if start is None:
+        return 0
     times = np.array([sample.time for sample in record.path])
     return min(int(np.searchsorted(times, start - record.tolerance(start))), times.size - 1)
 
@@ -340,7 +342,8 @@ def _quantities(
     They belong to the results: to steps from `Readings.start` on.
     """
     readings, path = problem.assembled.readings, record.path
-    if not path or path[-1].time < readings.start - record.tolerance(readings.start):
+    start = readings.start
+    if not path or (start is not None and path[-1].time < start - record.tolerance(start)):
         return {}
     begin = _begin(problem, record)
     curves = {name: values[begin:] for name, values in curves.items()}

@@ -75,7 +75,7 @@ def whole_steps(monkeypatch):
 
 def solver_of(problem, *, iterations=30, fails=False):
     limits = SimpleNamespace(iterations=iterations, tolerance=1e-10)
-    return Bordered(problem, Solver(fails), limits, 1.0)
+    return Bordered(problem, Solver(fails), limits, (0.0, 1.0))
 
 
 def answer(problem, t):

@@ -21,6 +21,7 @@ from stiction.solids import (
     Program,
     StayOnPath,
     StopThere,
+    SweptBody,
     Term,
     block,
     rectangle,
@@ -196,3 +197,41 @@ def test_policies_are_checked(method):
         method(on_bifurcation="follow")
     with pytest.raises(ModelError, match=r"FollowBranch\.side"):
         FollowBranch("up")
+
+
+def short_column(method, program, body=None, more=()):
+    """A column of twelve widths between a clamp and a guide, pressed along y."""
+    top, held = Boundary(0, "top"), [Fixed(Boundary(0, "bottom")), Fixed(Boundary(0, "top"), (0,))]
+    body = body or Body(rectangle(1.0, 12.0, (1, 8)), Q2(), NeoHookean(1.0, 0.3))
+    held = [*held, Driven(top, 1, Program((0.0, 1.0), program)), *more]
+    return st.solve(st.Solid([body], [], held, dimensionless=True), method)
+
+
+def test_two_modes_in_one_step():
+    """Each has its own time, as in short steps."""
+    losses = short_column(st.solids.Quasistatic(steps=2), (0.0, -1.4)).determinism.losses
+    found = [(loss.where["program_time"], loss.where["unstable_modes"]) for loss in losses]
+    times = [0.1975, 0.4008, 0.8055]
+    np.testing.assert_allclose(found, np.transpose([times, [1, 2, 3]]), rtol=0.0, atol=5e-4)
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_start_beyond_a_bifurcation(stops):
+    policy = StopThere() if stops else None
+    method = st.solids.Quasistatic(steps=2, on_bifurcation=policy)
+    run = short_column(method, (-0.45, -0.5))
+    (loss,) = run.determinism.losses
+    assert (loss.time, loss.where["unstable_modes"]) == (0.0, 1)
+    assert run.time.size == (1 if stops else 3)
+    assert (run.status is st.Status.STOPPED) == stops
+    assert ("is unstable" in run.reason) == stops
+
+
+def test_a_branch_in_space():
+    body = SweptBody(rectangle(1.0, 12.0, (1, 6)), [0.0, 0.8], Q2(), NeoHookean(1.0, 0.3))
+    method = st.solids.Quasistatic(steps=2, on_bifurcation=FollowBranch())
+    more = [Fixed(Boundary(0, name), (2,)) for name in ("bottom", "top")]
+    run = short_column(method, (0.0, -0.5), body, more)
+    loss = run.determinism.losses[0]
+    assert loss.where["branch_moves"].startswith("z of (")
+    assert "the branch to the side +" in loss.choice

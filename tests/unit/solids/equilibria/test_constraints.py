@@ -195,6 +195,32 @@ def test_contradictions_are_named(given, words):
     assert text.count("condition") >= 3
 
 
+def test_sums_of_a_contradiction_are_the_given_ones():
+    top = Boundary(0, "right")
+    held = [Fixed(Boundary(0, "left")), Driven(top, 1, to(0.1)), Linear([Term(top, 1)], to(0.05))]
+    with pytest.raises(ModelError, match=r"a sum of 0\.05; needs a sum of 0\.1 at time 1,"):
+        solved(rectangle(2.0, 1.0, (4, 2)), held)
+
+
+def test_terms_that_cancel_to_rounding():
+    terms = [Term(Nearest(0, (2.0, 1.0)), 1, factor) for factor in (0.1, 0.2, -0.3)]
+    with pytest.raises(ModelError, match=r"(?s)Linear\.terms.*it constrains no displacement"):
+        solved(rectangle(2.0, 1.0, (4, 2)), [Fixed(Boundary(0, "left")), Linear(terms)])
+
+
+def test_forces_at_one_node_add_up():
+    place = Nearest(0, (2.0, 1.0))
+
+    def moved(*forces):
+        loads = [Loaded(place, 1, to(force)) for force in forces]
+        run = solved(rectangle(2.0, 1.0, (4, 2)), [Fixed(Boundary(0, "left")), *loads])
+        work = run.data["condition_work"].values
+        np.testing.assert_allclose(work.sum(axis=1), run.energy.external_work, atol=1e-15)
+        return run.data["drawn_position"].values[-1]
+
+    np.testing.assert_allclose(moved(0.01, -0.004), moved(0.006), rtol=0.0, atol=1e-12)
+
+
 def test_what_follows_from_others_is_taken_twice():
     """Planes that share a corner with a clamp, the same plane twice, a sum that is zero anyway."""
     held = [

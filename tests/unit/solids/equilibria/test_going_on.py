@@ -71,3 +71,17 @@ def test_a_run_goes_on_to_the_same_bits(system, method, save):
         assert [tuple(vars(c).values()) for c in again.audit] == [
             tuple(vars(c).values()) for c in whole.audit
         ]
+
+
+def test_a_run_without_free_displacements():
+    """Load steps go on from a checkpoint; a path would be a curve of nothing."""
+    top = Boundary(0, "top")
+    held = [Fixed(Boundary(0, "bottom")), Fixed(top, (0,))]
+    held.append(Driven(top, 1, Program((0.0, 1.0), (0.0, 0.1))))
+    solid = st.Solid([Body(rectangle(2.0, 1.0, (2, 1)), Q1N2())], [], held)
+    saved, method = Memory(turn=2), st.solids.Quasistatic(steps=4)
+    whole = st.solve(solid, method, checkpoint=saved)
+    again = st.solve(solid, method, checkpoint=Memory(saved.state, turn=0))
+    np.testing.assert_array_equal(again.data["force_y"].values, whole.data["force_y"].values)
+    with pytest.raises(st.ModelError, match="Continuation: got a solid without free displace"):
+        st.solve(solid, st.Continuation(steps=4))

@@ -15,6 +15,7 @@ from stiction.solids import (
     Contact,
     Driven,
     Fixed,
+    Linear,
     Loaded,
     Nearest,
     NeoHookean,
@@ -23,9 +24,12 @@ from stiction.solids import (
     Reaction,
     Rigid,
     RigidCircle,
+    RigidPlane,
     Spring,
     SweptBody,
     Symmetry,
+    Term,
+    Tied,
     Traction,
     rectangle,
 )
@@ -171,3 +175,37 @@ def test_places_of_reactions_are_checked():
         Reaction(Boundary(0, "left"), (1.0, 2.0, 3.0, 4.0))
     with pytest.raises(st.ModelError, match=r"Readings\.reactions"):
         Readings(reactions=[Boundary(0, "left")])
+
+
+@pytest.mark.parametrize("constraint", [None, Tied(Boundary(0, "top"), 1)])
+def test_supports_beside_a_constraint(constraint):
+    """Without contact the forces of a run are those of supports, not of the constraint."""
+    bottom = Boundary(0, "bottom")
+    held = [Fixed(bottom), Traction(Boundary(0, "top"), 1, to(0.1))]
+    held += [] if constraint is None else [constraint]
+    body = Body(rectangle(2.0, 1.0, (4, 2)), Q1(), NeoHookean(1.0, 0.3))
+    readings = Readings(reactions=[Reaction(bottom)])
+    run = st.solve(st.Solid([body], [], held, readings=readings), st.solids.Quasistatic(steps=2))
+    np.testing.assert_allclose(run.data["force_y"].values[-1], -0.2, rtol=1e-7)
+    np.testing.assert_allclose(run.data["reaction_1_y"].values[-1], -0.2, rtol=1e-7)
+
+
+def test_a_driven_place_beside_a_constraint():
+    """The force of a place between control points acts on all of them."""
+    place = Nearest(0, (1.0, 0.0))
+    far = RigidPlane((0.0, -3.0), (0.0, 1.0))
+    solid = st.Solid(
+        [Body(rectangle(2.0, 1.0, (4, 2)), Q1N2(), NeoHookean(1.0, 0.3))],
+        [Contact(Boundary(0, "bottom"), far, LAW)],
+        [
+            Fixed(Boundary(0, "top")),
+            Driven(place, 1, to(-0.1)),
+            Linear([Term(Nearest(0, (0.0, 0.5)), 0)]),
+        ],
+        readings=Readings(displacement=1, support=True, reactions=[Reaction(place)]),
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.solids.Quasistatic(steps=1))
+    force, known = (run.data[name].values[-1] for name in ("force_y", "reaction_1_y"))
+    assert force == pytest.approx(known, rel=1e-12)
+    assert force < -0.1

@@ -11,12 +11,15 @@ from stiction.solids import (
     Q1,
     Driven,
     Fixed,
+    Linear,
     LinearElastic,
     Loaded,
     MovingSolid,
     Nearest,
     Program,
     Readings,
+    Rigid,
+    Term,
 )
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
@@ -219,3 +222,53 @@ def test_times_of_a_motion_have_its_unit():
     for name in ("snapshot_time", "displacement"):
         assert run.data[name].attrs["units"] == "s"
     assert run.quantities["peak_force_y_at"].unit == "s"
+
+
+def test_readings_are_those_of_their_contact():
+    """Two blocks, each below a plane; the second plane presses."""
+    bodies = [Body(rectangle(w, 1.0, (2, 1)), Q1()) for w in (2.0, 3.0)]
+    plane = RigidPlane((0.0, 1.0 + LAW.gap_eq), (0.0, -1.0))
+    contacts = [Contact(Boundary(i, "top"), plane, LAW) for i in (0, 1)]
+    held = [Fixed(Boundary(i, "bottom")) for i in (0, 1)]
+    held.append(Driven(Rigid(1), 1, Program((0.0, 1.0), (0.0, -0.1))))
+
+    def read(**readings):
+        solid = st.Solid(bodies, contacts, held, readings=Readings(contact=1, **readings))
+        run = st.solve(solid, st.solids.Quasistatic(steps=2))
+        names = ("force_y", "contact_length", "normal_displacement")
+        return [run.data[name].values[-1] for name in names]
+
+    force, length, down = read()
+    assert (force < -0.01, length > 3.0, down) == (True, True, -0.1)
+    assert read(body=1) == [force, length, down]
+    with pytest.raises(st.ModelError, match=r"bodies of the reported contact: 1\."):
+        read(body=0)
+
+
+def test_forces_that_cancel_are_no_reading():
+    ends = [Term(Boundary(0, name), 0, c) for name, c in (("left", -0.3), ("right", 0.3))]
+    for more, cancels in (([], True), ([Term(Boundary(0, "top"), 1, 0.1)], False)):
+        readings = Readings(displacement=0, support=True)
+        parts = ([Body()], [], [Linear([*ends, *more])])
+        if not cancels:
+            st.Solid(*parts, readings=readings)
+            continue
+        with pytest.raises(st.ModelError, match=r"Readings\.support.*factors cancel"):
+            st.Solid(*parts, readings=readings)
+
+
+def test_results_begin_with_the_run():
+    """A program before time zero is that after it: results, and a path beyond limit points."""
+    law = LennardJones.from_strength(0.06, 0.015)
+    body = Body(rectangle(1.0, 10.0, (1, 2), (0.0, law.gap_eq)), Q1(), LinearElastic(1.0, 0.3))
+    sides = [Fixed(Boundary(0, name), (0,)) for name in ("left", "right")]
+
+    def followed(begin):
+        pull = Driven(Boundary(0, "top"), 1, Program((begin, begin + 1.0), (0.0, 0.6)))
+        contact = Contact(Boundary(0, "bottom"), RigidPlane(), law)
+        solid = st.Solid([body], [contact], [pull, *sides], dimensionless=True)
+        run = st.solve(solid, st.Continuation(steps=20, longest=1.0), (begin, begin + 1.0))
+        return [loss.kind for loss in run.determinism.losses], sorted(run.quantities)
+
+    assert followed(-2.0) == followed(0.0)
+    assert followed(-2.0)[0] == ["limit_point", "limit_point"]

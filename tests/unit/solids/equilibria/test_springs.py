@@ -13,11 +13,14 @@ from stiction.solids import (
     Driven,
     Fixed,
     LinearElastic,
+    Nearest,
     NeoHookean,
     Program,
+    Reaction,
     Rigid,
     RigidPlane,
     Spring,
+    SweptBody,
     Symmetry,
     Tied,
     rectangle,
@@ -104,3 +107,24 @@ def test_a_plate_held_by_a_spring():
 def test_springs_that_are_none(given, words):
     with pytest.raises(st.ModelError, match=words):
         Spring(**given)
+
+
+@pytest.mark.parametrize("where", [Nearest(0, (1.0, 0.5, 1.0)), Rigid(0)])
+def test_springs_in_space(where):
+    """The force is stiffness times elongation, and its work is energy."""
+    body = SweptBody(rectangle(1.0, 0.5, (2, 1)), [0.0, 0.5, 1.0], Q1(), NeoHookean(1.0, 0.3))
+    plane = RigidPlane((0.0, 0.5 + LAW.gap_eq, 0.0), (0.0, -1.0, 0.0))
+    solid = st.Solid(
+        [body],
+        [Contact(Boundary(0, "top"), plane, LAW)] if isinstance(where, Rigid) else [],
+        [Fixed(Boundary(0, "bottom"), (0, 1, 2)), Spring(where, 1, 0.1, to(0.02))],
+        readings=Readings(
+            displacement=1, support=True, reactions=[Reaction(Boundary(0, "bottom"))]
+        ),
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.solids.Quasistatic(steps=2))
+    force = run.data["force_y"].values[-1]
+    assert 1e-4 < force < 0.1 * 0.02
+    assert force == pytest.approx(-run.data["reaction_1_y"].values[-1], rel=1e-6)
+    assert run.energy.imbalance_rel < 1e-3

@@ -14,6 +14,7 @@ from stiction.solids import (
     Driven,
     Fixed,
     GeneralisedAlpha,
+    Linear,
     LinearElastic,
     Loaded,
     MovingSolid,
@@ -25,6 +26,7 @@ from stiction.solids import (
     Spring,
     Stage,
     Symmetry,
+    Term,
     Tied,
     Traction,
     rectangle,
@@ -269,3 +271,79 @@ def test_a_block_between_two_bodies_is_released():
     run = st.solve(solid, st.solids.Quasistatic(steps=4), (0.0, 2.0))
     assert run.energy.imbalance_rel < 1e-6
     assert abs(float(run.ledger["external_work"][-1])) < 0.2 * float(run.ledger["stored"].max())
+
+
+def stretched(*stages, conditions=()):
+    """A block that stands on its bottom; all else is given by its stages."""
+    body = Body(rectangle(2.0, 1.0, (2, 1)), Q1(), NeoHookean(1.0, 0.3))
+    held = [Fixed(Boundary(0, "bottom")), *conditions]
+    return st.Solid([body], [], held, stages=stages, dimensionless=True)
+
+
+TOP = Boundary(0, "top")
+UP = Driven(TOP, 1, Program((0.0, 1.0), (0.0, 0.1)))
+
+
+def test_a_run_begins_in_the_first_stage():
+    solid = stretched(Stage(1.0, [UP]), Stage(2.0), Stage(3.0))
+    for begin in (1.5, 2.5, 4.0):
+        with pytest.raises(ModelError, match=rf"solve\.t_span: got a start at {begin:g}"):
+            st.solve(solid, st.solids.Quasistatic(steps=2), (begin, begin + 1.0))
+    late = st.solve(solid, st.solids.Quasistatic(steps=2), (0.5, 3.0))
+    assert late.time[0] == 0.5
+
+
+@pytest.mark.parametrize("method", [st.solids.Quasistatic(steps=2), st.Continuation(steps=2)])
+@pytest.mark.parametrize(
+    "wrong", [Driven(Boundary(0, "nope"), 1), Driven(Boundary(0, "bottom"), 1)]
+)
+def test_all_stages_are_checked_before_the_first_step(method, wrong):
+    taken = []
+    with pytest.raises(ModelError, match=r"Boundary\.name|Solid\.boundary_conditions"):
+        st.solve(
+            stretched(Stage(1.0, [UP]), Stage(2.0, [wrong])),
+            method,
+            (0.0, 2.0),
+            progress=lambda *given: taken.append(given),
+        )
+    assert not taken
+
+
+def test_constraints_of_a_stage_begin_where_it_does():
+    """A boundary that was lifted is constrained not to move on; a sum that moves contradicts."""
+    hold, lift = Linear([Term(TOP, 1)]), Linear([Term(TOP, 1)], Program((1.0, 2.0), (0.0, 0.2)))
+    method, span = st.solids.Quasistatic(steps=2), (0.0, 2.0)
+    run = st.solve(stretched(Stage(1.0), Stage(2.0, [hold]), conditions=[UP]), method, span)
+    assert run.data["drawn_position"].values[-1][:, 1].max() == pytest.approx(1.1, rel=1e-12)
+    with pytest.raises(ModelError, match=r"a sum of 0\.3; needs a sum of 0\.1 at time 2,"):
+        st.solve(stretched(Stage(1.0), Stage(2.0, [lift]), conditions=[UP]), method, span)
+    # a constraint alone moves on from the begin of its stage
+    stages = Stage(1.0, [UP]), Stage(2.0, [Tied(TOP, 1), lift])
+    run = st.solve(stretched(*stages), method, span)
+    height = run.data["drawn_position"].values[-1][:, 1].max()
+    assert height == pytest.approx(1.3, rel=1e-12)
+
+
+def test_a_path_saves_every_step_of_each_stage():
+    solid = stretched(Stage(1.0, [UP]), Stage(2.0, [UP], rows=1))
+    run = st.solve(solid, st.Continuation(steps=8), (0.0, 2.0))
+    assert (run.time > 1.0).sum() > 2
+
+
+def test_a_path_ends_where_it_leaves_its_stage():
+    """A bar whose path goes back behind the end of the stage before."""
+    law = LennardJones.from_strength(0.06, 0.015)
+    mesh = rectangle(1.0, 10.0, (1, 2), (0.0, law.gap_eq))
+    pulls = [Program((0.0, 0.35), (0.0, 0.42)), Program((0.35, 1.0), (0.0, 0.78))]
+    ends = zip((0.35, 1.0), pulls, strict=True)
+    solid = st.Solid(
+        [Body(mesh, Q1(), LinearElastic(1.0, 0.3))],
+        [Contact(Boundary(0, "bottom"), RigidPlane(), law)],
+        [Fixed(Boundary(0, name), (0,)) for name in ("left", "right")],
+        stages=[Stage(end, [Driven(TOP, 1, pull)]) for end, pull in ends],
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Continuation(steps=40, longest=1.0), throw=False)
+    assert run.status is st.Status.NO_CONTINUATION
+    assert run.reason == "the path returned to times before the start of its stage"
+    assert run.data["program_time"].values[-1] > 0.3

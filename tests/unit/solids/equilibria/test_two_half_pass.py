@@ -12,7 +12,8 @@ from stiction.solids.conditions import Driven, Fixed, Program
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.elements.kinds import Q1H, Q1N2
+from stiction.solids.elements.kinds import Q1, Q1H, Q1N2
+from stiction.solids.equilibria.bordered import adhesion_gradient
 from stiction.solids.equilibria.newton import Limits, solve_step
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.materials import NeoHookean
@@ -118,3 +119,26 @@ def test_work_that_passes_do_not_share_is_no_jump():
     assert not [loss for loss in run.determinism.losses if loss.time > 0.0]
     shared = np.diff(run.data["non_reciprocity"].values)
     assert abs(shared[-1]) > 0.25 * abs(np.diff(run.energy.columns()["external_work"])[-1])
+
+
+@pytest.mark.parametrize("passes", ["two-half-pass", "mortar"])
+def test_slope_of_the_adhesion(passes):
+    """The adhesive energy that controls steps is that of the ledger, with its derivative."""
+    law = LennardJones.from_strength(0.05, 0.01)
+    gap = 1.0 + 1.3 * law.gap_eq
+    meshes = [rectangle(2.0, 1.0, (4, 2)), rectangle(2.0, 1.0, (5, 2), (0.0, gap))]
+    bodies = [Body(mesh, Q1(), NeoHookean(1.0, 0.3)) for mesh in meshes]
+    pair = Contact(Boundary(0, "top"), Boundary(1, "bottom"), law, passes=passes)
+    problem = Problem(Solid(bodies, [pair], [Fixed(Boundary(0, "bottom"))]).assembled())
+    state, rng, h = problem.start(0.0), np.random.default_rng(0), 1e-6
+    u, d = 1e-3 * rng.standard_normal(state.u.shape), rng.standard_normal(state.u.shape)
+
+    def at(v):
+        return problem.evaluate(state, v, 0.0, None, data=False)[0]
+
+    energy, slope = adhesion_gradient(problem, at(u), 0.0)
+    assert energy == pytest.approx(problem.stored(at(u))[1], rel=1e-12)
+    change = (problem.stored(at(u + h * d))[1] - problem.stored(at(u - h * d))[1]) / (2.0 * h)
+    # reason: tractions of the two-half-pass are not the derivatives of its energy
+    rel = 1e-6 if passes == "mortar" else 1e-2
+    assert float(np.sum(slope * d)) == pytest.approx(change, rel=rel)
