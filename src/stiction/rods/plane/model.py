@@ -81,6 +81,9 @@ class RodOnPlane(Declared):
             if getattr(self.rod, name) > 0.0:
                 why = "the method for a plane has no damping but friction and impacts."
                 _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
+        if not np.isfinite(self.rod.section.radius):
+            why = "the plane touches the surface of the rod."
+            _refuse("rod.section", "no radius", "a section with a radius", why, "take Circular.")
         if self.friction is not None:
             self.friction.table(self.rod.elements + 1)
         gaps = self.gaps(self.rod.nodes())
