@@ -76,7 +76,7 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
         unknown = Check("converged", None, None, AGREE, None, "check=False")
         history = replace(history, checks=(*history.checks, unknown))
     else:
-        twin = Path(system, replace(method, step=2.0 * method.step), _quiet(request))
+        twin = Path(system, replace(method, step=2.0 * method.step, check=False), _quiet(request))
         twin.integrate("twin", checkpoint, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))
         history = replace(history, agrees_until=_agrees_until(path, twin))
@@ -339,7 +339,7 @@ class Path:
 
         c, length = self.system.speeds[i], self.system.lengths[i]
         omega = 2.0 * np.pi * c / length
-        y0, rate = harmonic_start(self.system, i)
+        y0, rate = harmonic_start(self.system, i, self.method.step)
         phase, of = omega * samples["time"], "uv"[i]
         cos, sin = np.cos(phase), np.sin(phase)
         forced = (2.0 / length) * (sin * samples[f"{of}_cosine"] - cos * samples[f"{of}_sine"])
@@ -475,7 +475,9 @@ def _agreement(path: Path, twin: Path) -> Check:
     value = float(difference.max(initial=0.0))
     when = float(one["time"][int(np.argmax(difference.max(axis=1, initial=0.0)))]) if both else 0.0
     last, other = float(one["time"][-1]), float(two["time"][-1])
-    end = abs(last - other) / max(last, other, 1e-300)
+    # a limit of the work ends no motion
+    worked = path.kernels.LIMIT in (path.now.flag, twin.now.flag)
+    end = 0.0 if worked else abs(last - other) / max(last, other, 1e-300)
     note = "largest change of the contact path over the length when the step is doubled, at the "
     note += "saved times"
     if end > value:

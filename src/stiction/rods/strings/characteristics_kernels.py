@@ -65,7 +65,7 @@ REACHED, NO_SUBSONIC_ROOT, ENDED, FULL, LIMIT, NOT_FINITE = range(6)
 _MERGED = 1e-6
 # the third-difference test does not shorten steps below this fraction of the longest step
 _FINEST = 1.0 / 256.0
-# the end of the model is located to this time, relative to 1 + t
+# the end of the model is located to this time, relative to the longest step + t
 _LOCATED = 1e-11
 
 
@@ -414,7 +414,7 @@ def _step_to_corner(
         error = (
             _incoming_characteristic(m, end.time, end.s1 if m < 2 else end.s2, string) - coordinate
         )
-        if abs(error) <= 4e-16 * (1.0 + abs(end.time)):
+        if abs(error) <= 4e-16 * (string.length / string.speed + abs(end.time)):
             break
         # divided by the rate of the coordinate at the end of the step
         h -= error / (1.0 + sign * string.rate * end.velocity / string.speed)
@@ -558,7 +558,7 @@ def integrate(
             return flag
     while now.done < targets.size:
         target = targets[now.done]
-        while contact.time < target - 1e-14 * (1.0 + abs(target)):
+        while contact.time < target - 1e-14 * (par.step + abs(target)):
             for f in range(4):
                 if pair.waves[f].count + 2 >= pair.cubics.shape[1] - 1:
                     return FULL
@@ -585,7 +585,7 @@ def integrate(
             if flag:
                 now.fresh = 1
                 now.longest = 0.5 * min(h, until_corner)
-                if now.longest < _LOCATED * (1.0 + abs(contact.time)):
+                if now.longest < _LOCATED * (par.step + abs(contact.time)):
                     return flag
                 continue
             # third difference of V: halve a step over which V deviates too much from a parabola

@@ -135,3 +135,13 @@ def test_a_bump_beside_the_string_is_refused(at):
 def test_bad_shapes_are_refused(make):
     with pytest.raises(st.ModelError, match="Why:"):
         make()
+
+
+def test_kinks_on_a_circle_are_taken_modulo_its_length():
+    kinked = UserShape(np.cos, np.cos, kinks=[1.5 - LENGTH, 0.5])
+    assert kinked.corners(LENGTH, "periodic") == pytest.approx([1.5, 0.5])
+
+
+def test_a_function_that_looks_up_too_far_is_refused():
+    with pytest.raises(st.ModelError, match="IndexError"):
+        UserShape(lambda x: x[10_000]).value(np.zeros(3), LENGTH, "fixed")

@@ -113,7 +113,7 @@ class _BlockSolver:
         self.fields = any(name.removeprefix("final.") in _FIELDS for name in names)
         self.methods = [method]
         if method.check:
-            self.methods.append(dataclasses.replace(method, step=2.0 * method.step))
+            self.methods.append(dataclasses.replace(method, step=2.0 * method.step, check=False))
         # initial waves that are the same for all members are computed once
         self.same_waves = all(path[0] in _OF_CONTACT for path in paths)
         self.first: dict[int, Path] = {}
