@@ -113,6 +113,9 @@ def test_a_derivative_of_another_function_is_refused():
         return np.sign(x - 1.0) * (x * (LENGTH - x) + (x - 1.0) * (LENGTH - 2.0 * x))
 
     RollingStrings(length=LENGTH, v0=UserShape(corner, on_both_sides, kinks=[1.0]))
+    torn = UserShape(lambda x: bow(x) + 0.3 * (x > 1.0) * (x < 2.0), slope, kinks=[1.0, 2.0])
+    with pytest.raises(st.ModelError, match=r"a jump by 0\.3 at x = 1"):
+        RollingStrings(length=LENGTH, v0=torn)
 
 
 @pytest.mark.parametrize("at", [-1.0, LENGTH + 1.0, 40.0])
