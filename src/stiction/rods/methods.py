@@ -176,7 +176,8 @@ class Characteristics(Method):
 
     Parameters
     ----------
-    step : longest time step [1]; steps near the ends are shorter
+    step : longest time step [1]; steps near the ends are shorter. A `Bump` in the data must be
+        wider than a wave travels in one step, in two with `check`
     tolerance : largest third difference of s'/c in a step [1], with the speed s' of the contact and
         the wave speed c; steps with larger ones are shortened, to step/256 at least
     corners : approximate number of corners at which steps end

@@ -43,7 +43,8 @@ class RodOnPlane(Declared):
     point, normal : a point of the plane [m]; normal vector to the side of the rod
     friction : Coulomb's law, one coefficient or one per node; None: rolling without slip
     restitution : coefficient of normal restitution in an impact [1]
-    tangential_restitution : coefficient of tangential restitution [1]
+    tangential_restitution : coefficient of tangential restitution [1]; if friction is None, of
+        nodes that bounce
     gravity : acceleration [m/s^2]
 
     Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; rigid limits in closed form.

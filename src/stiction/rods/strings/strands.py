@@ -260,9 +260,8 @@ def extrapolated(
         try_="give [1.0, 5.0].",
     )
     if np.any(np.diff(wanted) <= 0.0):
-        raise ModelError(
-            "extrapolated.time", "times out of order", "increasing times", _ORDER, "sort them."
-        )
+        got, needs = "times out of order", "increasing times"
+        raise ModelError("extrapolated.time", got, needs, _ORDER, "sort them.")
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)
     sizes, values = different_widths(widths), []
@@ -291,7 +290,7 @@ def extrapolated(
         )
     limit, doubt = to_zero_width(sizes, np.array(values))
     asked = slice(times.size - wanted.size, None)
-    # the rows of `values`, in their order above
+    # in the order of `values`
     s1, s2, contact_force, u1, v1 = limit[:, asked]
     return Extrapolated(
         time=wanted,
