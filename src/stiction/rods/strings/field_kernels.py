@@ -430,7 +430,7 @@ def _evaluate(
     guide: Ints,
     at: _Panels,
 ) -> None:
-    """Set the waves of string i on panels, and mark panels that do not resolve them."""
+    """Set the waves of string i on panels, and find panels that do not resolve them."""
     each, string = gauss.shape[0] + 2, pair.strings[i]
     c = string.speed
     # whole arrays are evaluated, without slices; entries after `count` are not used
