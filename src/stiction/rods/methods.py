@@ -16,6 +16,7 @@ from stiction.errors import ModelError
 from stiction.rods.model import RodSystem
 from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.strings.model import MOST_CELLS, RollingStrings
+from stiction.rods.strings.shapes import narrowest
 
 if TYPE_CHECKING:
     from stiction.core.block import Solve
@@ -175,7 +176,8 @@ class Characteristics(Method):
 
     Parameters
     ----------
-    step : longest time step [1]; steps near the ends are shorter
+    step : longest time step [1]; steps near the ends are shorter. A `Bump` in the data must be
+        wider than a wave travels in one step, in two with `check`
     tolerance : largest third difference of s'/c in a step [1], with the speed s' of the contact and
         the wave speed c; steps with larger ones are shortened, to step/256 at least
     corners : approximate number of corners at which steps end
@@ -200,9 +202,9 @@ class Characteristics(Method):
 
     def check_step(self, system: RollingStrings) -> None:
         """Raise ModelError for a step that is too short for these strings."""
-        turn = 2.0 * max(
-            length / c for length, c in zip(system.lengths, system.speeds, strict=True)
-        )
+        delays = 2.0 if system.ends == "fixed" else 1.0
+        pairs = list(zip(system.lengths, system.speeds, strict=True))
+        turn = delays * max(length / c for length, c in pairs)
         if turn / self.step > self.max_steps:
             raise ModelError(
                 "Characteristics.step",
@@ -211,6 +213,18 @@ class Characteristics(Method):
                 "shorter steps reach max_steps before a wave has returned from an end.",
                 "take a longer step, or a larger max_steps.",
             )
+        # of each wave a step samples four points; the second solve has twice the step
+        longest = self.step * (2.0 if self.check else 1.0)
+        for name, i in (("u0", 0), ("v0", 1), ("u_t0", 0), ("v_t0", 1)):
+            width = narrowest(getattr(system, name))
+            if width < system.speeds[i] * longest:
+                raise ModelError(
+                    "Characteristics.step",
+                    self.step,
+                    f"at most {self.step / longest * width / system.speeds[i]:.3g}",
+                    f"longer steps miss the bump of width {width:.3g} in {name}.",
+                    "take a shorter step, or a wider bump.",
+                )
 
     def solve(self, system: RollingStrings, request: Request) -> Run:
         """Return the run of `system`."""

@@ -463,6 +463,9 @@ def contact_work(nodes: Nodes, half: float) -> float:
             if half == FIRST_HALF and decelerates:
                 power = 0.5 * (power + p1 * ux + p2 * uy)
         heat = max(0.0, -power)
+        # the law holds here: `record_extremes` adds up what friction gives
+        if half == SECOND_HALF and node.slips == 1:
+            heat = -power
         node.heat += heat
         remainder -= work + heat
     return remainder

@@ -43,7 +43,8 @@ class RodOnPlane(Declared):
     point, normal : a point of the plane [m]; normal vector to the side of the rod
     friction : Coulomb's law, one coefficient or one per node; None: rolling without slip
     restitution : coefficient of normal restitution in an impact [1]
-    tangential_restitution : coefficient of tangential restitution [1]
+    tangential_restitution : coefficient of tangential restitution [1]; if friction is None, of
+        nodes that bounce
     gravity : acceleration [m/s^2]
 
     Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; rigid limits in closed form.
@@ -81,6 +82,9 @@ class RodOnPlane(Declared):
             if getattr(self.rod, name) > 0.0:
                 why = "the method for a plane has no damping but friction and impacts."
                 _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
+        if not np.isfinite(self.rod.section.radius):
+            why = "the plane touches the surface of the rod."
+            _refuse("rod.section", "no radius", "a section with a radius", why, "take Circular.")
         if self.friction is not None:
             self.friction.table(self.rod.elements + 1)
         gaps = self.gaps(self.rod.nodes())

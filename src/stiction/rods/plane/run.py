@@ -228,13 +228,15 @@ class _PlaneStepper:
         _, un, slip = self._survey()
         rigid, small = bool(np.isinf(self.plane.friction)), 1e-12 * float(np.abs(f.v).max())
         near = self.system.gaps(f.r.T) <= pk.SHALLOW * self.plane.radius
-        closed = near & (un <= small)
+        # a support carries the load of its node, without a contact
+        closed = near & (un <= small) & (f.material.free > 0.0)
         speed = np.linalg.norm(slip, axis=1)
         mode[closed] = pk.ROLL
         if not rigid:
             mode[closed & (speed > small)] = pk.SLIP
-        arrive = closed if rigid else closed & (un < -small)
-        if arrive.any() and ((rigid and speed[closed].max() > small) or un[arrive].min() < -small):
+        arrive = closed & (un < -small)
+        mode[arrive] = pk.OPEN
+        if arrive.any() or (rigid and speed[closed].max(initial=0.0) > small):
             self.contacts["arrives"] = arrive
             mk.apply_impact(
                 f.q,

@@ -179,7 +179,10 @@ def apply_impact(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Apply the impact of arriving nodes; `first` is 1 at the start of a run: no restitution."""
+    """Apply the impact of arriving nodes; `first` is 1 at the start of a run.
+
+    Then rolling contacts must not slip, even without a normal impulse.
+    """
     contact_velocities(q, v, p, plane, nodes)
     store_velocities(nodes)
     assemble_mobility(q, plane, mat, nodes)
@@ -191,13 +194,16 @@ def apply_impact(
         # steps do not resolve shorter times: a decaying sequence of bounces ends with a plastic
         # impact
         short_flight = now - node.last_impact <= _SHORT_FLIGHT * plane.step
-        node.returned = 0.0 if short_flight or first > 0.0 else plane.restitution
+        node.returned = 0.0 if short_flight else plane.restitution
         node.tangential = plane.tangential_restitution
         # the active set of an impact: nodes in contact, without restitution, and those that arrive
         if node.arrives:
             node.held = 1
         else:
             node.returned = 0.0
+        # a node that rolls from now on gets no slip
+        if rigid and node.returned == 0.0:
+            node.tangential = 0.0
     sweeps, lost = solve_impact(q, v, p, plane, mat, nodes, scratch, first if rigid else 0.0)
     record_convergence(sweeps, tally)
     tally.impact += lost
@@ -330,6 +336,9 @@ def first_half_kick(
             repeat_kick(q, v, p, ratio, 0.5 * target, plane, scratch, nodes, tally)
         # a positive length, so that time increases
         reach = max(time_to_contact(nodes, h, plane.radius), 1e-6 * h)
+        # the exact difference of two times, so that the motion does not depend on the start time
+        rounded = (tally.time + reach) - tally.time
+        reach = rounded if rounded > 0.0 else reach
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
@@ -387,7 +396,9 @@ def open_separating(nodes: Nodes, now: float, events: Table[Event], written: Int
         old, un = node.mode, node.normal_velocity
         if old != OPEN and node.impulse[0] <= 0.0 and un > 0.0:
             node.mode = OPEN
-            log_event(events, written, now, k, old, node.mode, OPENS_UP, 0.0, un)
+            ux, uy = slip_at(k, nodes)
+            slip = math.sqrt(ux * ux + uy * uy)
+            log_event(events, written, now, k, old, node.mode, OPENS_UP, 0.0, slip)
 
 
 @kernel
@@ -491,6 +502,7 @@ def integrate(
         left = end - tally.time
         # steps of equal length up to `end`, none longer than `longest`
         h = left / max(math.ceil(left / longest - 1e-9), 1)
+        h = max((tally.time + h) - tally.time, 1e-12 * longest)
         if tally.fresh == 1:
             assemble_mobility(q, plane, mat, nodes)
         gaps(r, plane, nodes)

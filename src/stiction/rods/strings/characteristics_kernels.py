@@ -65,7 +65,7 @@ REACHED, NO_SUBSONIC_ROOT, ENDED, FULL, LIMIT, NOT_FINITE = range(6)
 _MERGED = 1e-6
 # the third-difference test does not shorten steps below this fraction of the longest step
 _FINEST = 1.0 / 256.0
-# the end of the model is located to this time, relative to 1 + t
+# the end of the model is located to this time, relative to the longest step + t
 _LOCATED = 1e-11
 
 
@@ -113,31 +113,46 @@ def _contact_velocity(
 
     with p = c1^2 - (a V)^2, q = c2^2 - (b V)^2, the velocities w_u, w_v without contact force, the
     rolling resistance r, a = s1' / V and b = s2' / V: a cubic, or a linear equation if
-    a / c1 = b / c2 and r = 0.
+    a / c1 = b / c2 and r = 0. The left minus the right side, g, decreases between the two critical
+    points of the cubic. They are on either side of V = 0 for any w, so the regular root is the
+    only one between them.
     """
     # formulas sheet (docs/formulas/rods.md), section 5, with two wave speeds
-    c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
+    c1, c2, a, b, F, r = u.speed, v.speed, u.rate, v.rate, par.ratio, 0.5 * par.rolling
     if par.linear:
-        V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
+        V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2 + r)
         return V, abs(a * V) < c1 and abs(b * V) < c2
-    k, r = F * c2 / c1, 0.5 * par.rolling * c2
-    # Newton's method from the last velocity; a root with slope < 0 is on the regular branch
-    for _ in range(40):
-        # g and dg / dV: g decreases at a regular root, as for small V
+    k = F * c2 / c1
+    # dg / dV = (third V - 2 second) V + first, with first < 0
+    third, second = 3.0 * (k * F * a * a + b * b), k * a * a * wu + b * b * wv
+    first = -(k * F * c1 * c1 + c2 * c2 + r * c2)
+    root = abs(second) + math.sqrt(second * second - third * first)
+    low, high = first / root, root / third
+    if second < 0.0:
+        low, high = -high, -low
+    # the root is between 0 and one critical point, the fold; without a change of sign there is none
+    rising = k * wu * c1 * c1 + wv * c2 * c2 > 0.0
+    fold = high if rising else low
+    p, q = c1 * c1 - a * a * fold * fold, c2 * c2 - b * b * fold * fold
+    g = k * (wu - F * fold) * p - (fold - wv) * q - r * c2 * fold
+    # NaN fails both
+    if not (g < 0.0 if rising else g > 0.0):
+        return fold, False
+    low, high = (0.0, high) if rising else (low, 0.0)
+    # Newton's method from the last velocity, with bisection if a step leaves the bracket
+    V = V if low <= V <= high else 0.0
+    for _ in range(60):
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
-        g = k * (wu - F * V) * p - (V - wv) * q - r * V
-        slope = -k * (F * p + 2.0 * a * a * V * (wu - F * V)) - q - r
-        slope += 2.0 * b * b * V * (V - wv)
-        # the fold of the cubic, or NaN
-        if not slope < 0.0:
-            return V, False
-        change = -g / slope
-        V += change
-        if abs(change) <= 1e-15 * (abs(V) + abs(wu) + abs(wv)):
-            return V, abs(a * V) < c1 and abs(b * V) < c2
-    # Newton increments may oscillate at the level of rounding
-    settled = abs(change) <= 1e-12 * (abs(V) + abs(wu) + abs(wv))
-    return V, settled and abs(a * V) < c1 and abs(b * V) < c2
+        g = k * (wu - F * V) * p - (V - wv) * q - r * c2 * V
+        low, high = (V, high) if g > 0.0 else (low, V)
+        slope = (third * V - 2.0 * second) * V + first
+        new = V - g / slope if slope < 0.0 else math.inf
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        change, V = abs(new - V), new
+        if change <= 1e-15 * (abs(V) + abs(wu) + abs(wv)):
+            break
+    return V, abs(a * V) < c1 and abs(b * V) < c2
 
 
 @kernel(inline=True)
@@ -399,7 +414,7 @@ def _step_to_corner(
         error = (
             _incoming_characteristic(m, end.time, end.s1 if m < 2 else end.s2, string) - coordinate
         )
-        if abs(error) <= 4e-16 * (1.0 + abs(end.time)):
+        if abs(error) <= 4e-16 * (string.length / string.speed + abs(end.time)):
             break
         # divided by the rate of the coordinate at the end of the step
         h -= error / (1.0 + sign * string.rate * end.velocity / string.speed)
@@ -408,8 +423,10 @@ def _step_to_corner(
 
 
 @kernel
-def _record_extremes(pair: Pair, contact: Contact, now: Progress) -> None:
-    """Record the largest speed of the contact and its least distance to an end."""
+def _record_extremes(
+    par: Parameters, pair: Pair, contact: Contact, incoming: Vector, now: Progress
+) -> None:
+    """Record the largest speeds of the contact and its least distance to an end."""
     for i in range(2):
         string, s = pair.strings[i], contact.s2 if i else contact.s1
         fast = abs(string.rate * contact.velocity) / string.speed
@@ -418,6 +435,12 @@ def _record_extremes(pair: Pair, contact: Contact, now: Progress) -> None:
         room = min(s, string.length - s) / string.length
         if room < now.room:
             now.room, now.room_at = room, contact.time
+    wu, wv = 0.5 * (incoming[0] + incoming[1]), 0.5 * (incoming[2] + incoming[3])
+    # |w| / V_m, where V_m = 1 / steepest is the smallest V at which s' reaches a wave speed:
+    # below 1 the subsonic root is unique (formulas sheet (docs/formulas/rods.md), section 5)
+    uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
+    if abs(uncoupled) * par.steepest > now.alone:
+        now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time
 
 
 @kernel(allocates=True)
@@ -462,14 +485,7 @@ def _accept_step(
     contact.time, contact.s1, contact.s2 = end.time, end.s1, end.s2
     contact.velocity, contact.force = end.velocity, end.force
     now.steps += 1
-    _record_extremes(pair, contact, now)
-    wu = 0.5 * (step.incoming[END, 0] + step.incoming[END, 1])
-    wv = 0.5 * (step.incoming[END, 2] + step.incoming[END, 3])
-    # |w| / V_m, where V_m = 1 / steepest is the smallest V at which s' reaches a wave speed:
-    # below 1 the subsonic root is unique (formulas sheet (docs/formulas/rods.md), section 5)
-    uncoupled = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
-    if abs(uncoupled) * par.steepest > now.alone:
-        now.alone, now.alone_at = abs(uncoupled) * par.steepest, contact.time
+    _record_extremes(par, pair, contact, step.incoming[END], now)
 
 
 @kernel
@@ -537,12 +553,12 @@ def integrate(
         contact.velocity, contact.force = end.velocity, end.force
         # no point is farther from both ends than half the length
         now.room = 1.0
-        _record_extremes(pair, contact, now)
+        _record_extremes(par, pair, contact, step.incoming[END], now)
         if flag:
             return flag
     while now.done < targets.size:
         target = targets[now.done]
-        while contact.time < target - 1e-14 * (1.0 + abs(target)):
+        while contact.time < target - 1e-14 * (par.step + abs(target)):
             for f in range(4):
                 if pair.waves[f].count + 2 >= pair.cubics.shape[1] - 1:
                     return FULL
@@ -569,7 +585,7 @@ def integrate(
             if flag:
                 now.fresh = 1
                 now.longest = 0.5 * min(h, until_corner)
-                if now.longest < _LOCATED * (1.0 + abs(contact.time)):
+                if now.longest < _LOCATED * (par.step + abs(contact.time)):
                     return flag
                 continue
             # third difference of V: halve a step over which V deviates too much from a parabola

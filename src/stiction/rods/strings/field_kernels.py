@@ -11,7 +11,7 @@ Source: formulas sheet (docs/formulas/rods.md), section 5.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,13 @@ __all__ = ["fields", "guide_waves", "powers"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# number of panels of Gauss quadrature between two contact points or ends
+# least number of panels of Gauss quadrature between two contact points or ends
 PANELS = 48
+# panels are halved where quadrature misses the exact energy by more than this part of the whole,
+# down to this length over that of the string, which takes fewer than this number of halvings
+_RESOLVED, _NARROWEST, _HALVINGS = 1e-6, 1e-12, 40
+# number of panels that are evaluated together
+_TOGETHER = 24
 
 
 def _no_table(pair: Pair, guide: Ints) -> None:
@@ -290,6 +295,27 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     return 0.25 * c * total
 
 
+class _Panels(NamedTuple):
+    """Panels of Gauss quadrature, with n points each: the begin, Gauss points, the end.
+
+    stack : (s, 2) begins and widths of panels that wait
+    begin, width, halved : (m,) those that are evaluated together; 1 if one is to be halved
+    x, wave_of, index, coordinate, sign : (m n), (2, m n): points, and their characteristics
+    values : (string, 2, m n) waves R and L
+    """
+
+    stack: Floats
+    begin: Floats
+    width: Floats
+    halved: Ints
+    x: Floats
+    wave_of: Ints
+    index: Ints
+    coordinate: Floats
+    sign: Floats
+    values: Floats
+
+
 @kernel(allocates=True, separate=True)
 def powers(
     times: Floats,
@@ -306,53 +332,130 @@ def powers(
     """Set energies of u and v, integrals of R L of each, and integrals of R_u R_v + L_u L_v.
 
     The integral of R L gives the difference of kinetic and elastic energy. The integrals use Gauss
-    points on panels between the contact points, where waves jump. The last integral, for identical
-    strings only, gives the energies of u + v and u - v.
+    points on panels between the contact points, where waves jump. Panels are halved until the same
+    points give the exact integral of R^2 + L^2. The last integral, for identical strings only,
+    gives the energies of u + v and u - v.
 
     times : (t,)
     contacts : (t, 2) contact points
-    gauss, weights : Gauss points and weights of an interval of length 1
+    gauss, weights : four Gauss points and weights of an interval of length 1: exact for R L within
+        cubics
     energy, product, both : outputs (t, 2), (t, 2), (t,)
     """
-    # ends of the string and both contact points, in increasing order
-    panel_ends, most = np.empty(4), 3 * PANELS * gauss.size
-    x, size, values = np.zeros(most), np.empty(most), np.empty((2, 2, most))
-    wave_of, index = np.empty((2, most), np.int64), np.empty((2, most), np.int64)
-    coordinate, sign = np.empty((2, most)), np.empty((2, most))
+    most, each = _TOGETHER, gauss.size + 2
+    # at most two waiting halves for each panel of a batch and length
+    stack = np.empty((3 * PANELS + 2 * most * _HALVINGS, 2))
+    begin, width = np.zeros(most), np.zeros(most)
+    halved, x = np.zeros(most, np.int64), np.zeros(most * each)
+    wave_of, index = np.empty((2, x.size), np.int64), np.empty((2, x.size), np.int64)
+    coordinate, sign = np.empty((2, x.size)), np.empty((2, x.size))
+    values = np.empty((2, 2, x.size))
+    at = _Panels(stack, begin, width, halved, x, wave_of, index, coordinate, sign, values)
     for k in range(times.size):
-        t, both[k] = times[k], 0.0
+        both[k] = 0.0
         for i in range(2):
-            s, length = contacts[k, i], pair.strings[i].length
-            energy[k, i] = _energy(i, t, s, pair, guide)
-            product[k, i] = 0.0
-            # identical strings have the points of u in common, for products of both waves
-            if not identical or i == 0:
-                own, far = s % length, contacts[k, 1 - i] % pair.strings[1 - i].length
-                panel_ends[0], panel_ends[-1] = 0.0, length
-                panel_ends[1], panel_ends[2] = min(own, far, length), min(max(own, far), length)
-                points = _gauss_points(panel_ends, gauss, weights, x, size)
-            # whole arrays are evaluated, without slices; entries after `points` are not used
-            _locate_characteristics(i, x, t, s, pair, wave_of, coordinate, sign)
-            _locate_cubics(wave_of, coordinate, pair, guide, index)
-            _values(wave_of, coordinate, index, sign, pair.cubics, values[i])
-            for n in range(points):
-                product[k, i] += size[n] * values[i, 0, n] * values[i, 1, n]
-        for n in range(points if identical else 0):
-            same = values[0, 0, n] * values[1, 0, n] + values[0, 1, n] * values[1, 1, n]
-            both[k] += size[n] * same
+            energy[k, i], product[k, i] = _energy(i, times[k], contacts[k, i], pair, guide), 0.0
+        limit = 4.0 * _RESOLVED * (energy[k, 0] + energy[k, 1])
+        # identical strings have their points in common, for products of both waves
+        for first in range(1 if identical else 2):
+            strings = (0, 1) if identical else (first, first)
+            waiting = _first_panels(first, contacts[k], pair, at)
+            while waiting > 0:
+                count = min(waiting, most)
+                waiting -= count
+                _place_points(waiting, count, gauss, at)
+                for i in range(strings[0], strings[1] + 1):
+                    _evaluate(
+                        i, count, times[k], contacts[k, i], limit, gauss, weights, pair, guide, at
+                    )
+                for n in range(count):
+                    if halved[n] == 1:
+                        for side in range(2):
+                            stack[waiting, 0] = begin[n] + 0.5 * side * width[n]
+                            stack[waiting, 1] = 0.5 * width[n]
+                            waiting += 1
+                        continue
+                    for g in range(gauss.size):
+                        j, size = n * each + 1 + g, width[n] * weights[g]
+                        for i in range(strings[0], strings[1] + 1):
+                            product[k, i] += size * values[i, 0, j] * values[i, 1, j]
+                        if identical:
+                            same = values[0, 0, j] * values[1, 0, j]
+                            same += values[0, 1, j] * values[1, 1, j]
+                            both[k] += size * same
 
 
 @kernel
-def _gauss_points(
-    panel_ends: Vector, gauss: Vector, weights: Vector, x: Vector, size: Vector
-) -> int:
-    """Set Gauss points x and weights `size` of all panels; return their number."""
-    points = 0
+def _first_panels(first: int, contacts: Vector, pair: Pair, at: _Panels) -> int:
+    """Put panels between the ends of a string and both contact points on the stack."""
+    length = pair.strings[first].length
+    own, far = contacts[first] % length, contacts[1 - first] % pair.strings[1 - first].length
+    low, high = min(own, far, length), min(max(own, far), length)
+    count = 0
     for side in range(3):
-        width = (panel_ends[side + 1] - panel_ends[side]) / PANELS
+        a = 0.0 if side == 0 else (low if side == 1 else high)
+        b = low if side == 0 else (high if side == 1 else length)
+        width = (b - a) / PANELS
         for n in range(PANELS if width > 0.0 else 0):
-            for g in range(gauss.shape[0]):
-                x[points] = panel_ends[side] + width * (n + gauss[g])
-                size[points] = width * weights[g]
-                points += 1
-    return points
+            at.stack[count, 0], at.stack[count, 1] = a + n * width, width
+            count += 1
+    return count
+
+
+@kernel
+def _place_points(start: int, count: int, gauss: Vector, at: _Panels) -> None:
+    """Set the points of panels from the stack.
+
+    The first and last Gauss point stand for the ends, which a contact point may share with another
+    panel; `_evaluate` moves their characteristics.
+    """
+    each, last = gauss.shape[0] + 2, gauss.shape[0] - 1
+    for n in range(count):
+        begin, width = at.stack[start + n, 0], at.stack[start + n, 1]
+        at.begin[n], at.width[n], at.halved[n] = begin, width, 0
+        for g in range(each):
+            at.x[n * each + g] = begin + width * gauss[min(max(g - 1, 0), last)]
+
+
+@kernel
+def _evaluate(
+    i: int,
+    count: int,
+    t: float,
+    s: float,
+    limit: float,
+    gauss: Vector,
+    weights: Vector,
+    pair: Pair,
+    guide: Ints,
+    at: _Panels,
+) -> None:
+    """Set the waves of string i on panels, and find panels that do not resolve them."""
+    each, string = gauss.shape[0] + 2, pair.strings[i]
+    c = string.speed
+    # whole arrays are evaluated, without slices; entries after `count` are not used
+    _locate_characteristics(i, at.x, t, s, pair, at.wave_of, at.coordinate, at.sign)
+    for n in range(count):
+        a, b, out = n * each, n * each + each - 1, at.width[n] * gauss[0] / c
+        at.coordinate[0, a] += out
+        at.coordinate[1, a] -= out
+        at.coordinate[0, b] -= out
+        at.coordinate[1, b] += out
+    _locate_cubics(at.wave_of, at.coordinate, pair, guide, at.index)
+    _values(at.wave_of, at.coordinate, at.index, at.sign, pair.cubics, at.values[i])
+    for n in range(count):
+        a, b, missed, within = n * each, n * each + each - 1, 0.0, True
+        for e in range(2):
+            for g in range(each - 2):
+                missed += at.width[n] * weights[g] * at.values[i, e, a + 1 + g] ** 2
+            # the coordinate of R decreases along the string, that of L increases
+            sign = c if e == 0 else -c
+            for j in (a, b):
+                cubic = pair.cubics[at.wave_of[e, j], at.index[e, j]]
+                d = at.coordinate[e, j] - cubic.knot
+                square = part_of_square(d, cubic.c0, cubic.c1, cubic.c2, cubic.c3)
+                missed += (-sign if j == a else sign) * (cubic.square + square)
+            within = within and at.index[e, a] == at.index[e, b]
+        wide = at.width[n] > _NARROWEST * string.length and not within
+        if wide and abs(missed) > limit:
+            at.halved[n] = 1

@@ -219,8 +219,13 @@ class Spectrum(Record):
 
     @property
     def share_of_line(self) -> float:
-        """Fraction of the power within four resolutions of `free`; 1 without contact."""
+        """Fraction of the power within four resolutions of `free`; 1 without contact.
+
+        NaN if `free` is unknown or the signal is constant.
+        """
         if self.free is None:
+            return float("nan")
+        if not self.density.any():
             return float("nan")
         near = np.abs(self.omega - self.free) <= 4.0 * self.resolution
         return float(self.density[near].sum() / self.density.sum())
@@ -271,12 +276,22 @@ def spectrum(
             "save at evenly spaced times.",
         )
     signal = np.asarray(variable.values, dtype=np.float64)
+    why, try_ = "the signal is multiplied by it.", "for example numpy.hanning."
+    if not callable(window):
+        got, needs = repr(window), "a function of the number of samples"
+        raise ModelError("spectrum.window", got, needs, why, try_)
     weights = np.asarray(window(signal.size), dtype=np.float64)
+    if weights.shape != signal.shape or not weights.sum() > 0.0:
+        got, needs = f"weights of shape {weights.shape}", f"{signal.size} weights with a sum > 0"
+        raise ModelError("spectrum.window", got, needs, why, try_)
     signal = (signal - np.average(signal, weights=weights)) * weights
     step = float(gaps.mean())
     omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(signal.size, step), dtype=np.float64)
     power = np.abs(np.fft.rfft(signal)) ** 2
     density = np.asarray(power * step / (np.pi * (weights**2).sum()), dtype=np.float64)
+    if signal.size % 2 == 0:
+        # the last line has no twin of negative frequency
+        density[-1] *= 0.5
     system = run.system
     free = None
     if isinstance(system, RollingStrings) and name in ("u1", "v1"):

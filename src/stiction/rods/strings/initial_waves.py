@@ -120,16 +120,21 @@ def _points(wave: _SmoothWave, c: float, step: float) -> WavePoints:
     return z / c, wave(z)
 
 
-def harmonic_start(system: RollingStrings, i: int) -> tuple[float, float]:
+def harmonic_start(system: RollingStrings, i: int, step: float) -> tuple[float, float]:
     """Return (2/l) times the integrals of shape and velocity with sin(2 pi x / l), at the start.
 
-    Each smooth interval has 64 panels of 12 Gauss points.
+    Each smooth interval has 64 panels of 12 Gauss points or more, none wider than 4 cubics of
+    length `step`.
     """
-    length = system.lengths[i]
+    c, length = system.speeds[i], system.lengths[i]
+    widest = 4.0 * max(c * step, 1e-7 * length)
     shape, velocity = (system.u0, system.u_t0) if i == 0 else (system.v0, system.v_t0)
     nodes, weights = np.polynomial.legendre.leggauss(12)
     breaks = breakpoints(system, i)
-    panels = [np.linspace(a, b, 65)[:-1] for a, b in itertools.pairwise(breaks)]
+    panels = [
+        np.linspace(a, b, max(64, int(np.ceil((b - a) / widest))) + 1)[:-1]
+        for a, b in itertools.pairwise(breaks)
+    ]
     edges = np.concatenate([*panels, breaks[-1:]])
     half = 0.5 * np.diff(edges)
     x = (edges[:-1] + half)[:, None] + half[:, None] * nodes

@@ -134,6 +134,7 @@ class RollingStrings(Declared):
             why = "the shape needs a finite value at every point of the string."
             raise ModelError(where, "values that are not finite", "numbers", why, _TRY_SHAPE)
         if len(values) == 2:
+            self._check_jumps(where, shape, length)
             self._check_slope(where, shape, x[1:-1], values[1][1:-1], length)
         y = values[0]
         near = 1e-9 * max(float(np.abs(y).max()), 1e-300)
@@ -153,6 +154,21 @@ class RollingStrings(Declared):
                 "they are the same point of the circle.",
                 "take a shape that repeats after one length.",
             )
+
+    def _check_jumps(self, where: str, shape: Shape, length: float) -> None:
+        """Raise ModelError if a shape itself jumps at a corner."""
+        h, corners = 1e-8 * length, shape.corners(length, self.ends)
+        for at in corners[(corners > h) & (corners < length - h)]:
+            x = np.array([at - h, at + h])
+            y, slope = shape.value(x, length, self.ends), shape.slope(x, length, self.ends)
+            if abs(y[1] - y[0]) > 4.0 * h * float(np.abs(slope).sum()) + 1e-12 * np.abs(y).max():
+                raise ModelError(
+                    where,
+                    f"a jump by {y[1] - y[0]:.6g} at x = {at:.6g}",
+                    "a shape without jumps",
+                    "a string does not tear; only a derivative may jump.",
+                    "correct the shape, or join its parts by a steep line.",
+                )
 
     def _check_slope(
         self, where: str, shape: Shape, x: Floats, slope: Floats, length: float

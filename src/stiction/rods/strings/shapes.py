@@ -392,15 +392,16 @@ class UserShape(Shape):
         return self._call("derivative", x)
 
     def corners(self, length: float, ends: str) -> Floats:
-        """Return the positions `kinks`."""
-        return np.asarray(self.kinks, dtype=np.float64).reshape(-1)
+        """Return the positions `kinks`, on a circle modulo its length."""
+        kinks = np.asarray(self.kinks, dtype=np.float64).reshape(-1)
+        return np.mod(kinks, length) if ends == "periodic" else kinks
 
     def _call(self, name: str, x: Floats) -> Floats:
         """Return the values at `x` of the function in a field; ModelError if they are not valid."""
         x = np.asarray(x, dtype=np.float64)
         try:
             y = np.asarray(getattr(self, name)(x), dtype=np.float64)
-        except (TypeError, ValueError, ArithmeticError) as error:
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise ModelError(
                 f"UserShape.{name}",
                 f"{type(error).__name__}: {error}",
@@ -418,3 +419,10 @@ class UserShape(Shape):
                 "call it with an array of positions to find the error.",
             )
         return y
+
+
+def narrowest(shape: Shape | None) -> float:
+    """Return the smallest width of the bumps in a shape; infinity for none."""
+    if isinstance(shape, Sum):
+        return min(narrowest(part) for part in shape.parts)
+    return shape.width if isinstance(shape, Bump) else np.inf

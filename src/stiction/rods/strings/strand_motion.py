@@ -105,6 +105,22 @@ def _steps(state: StrandState, time: Floats, longest: float) -> Generator[Pause,
         yield Pause(float((reached - time[0]) / (time[-1] - time[0])), "strands", state.state)
 
 
+def different_widths(widths: Sequence[float]) -> Floats:
+    """Return (w,) widths for an extrapolation; ModelError unless two or more differ."""
+    sizes = numbers(
+        "widths",
+        widths,
+        per="run",
+        rule="positive",
+        why="the values are extrapolated to width zero.",
+        try_="give [0.04, 0.02, 0.01].",
+    )
+    if sizes.size < 2 or np.unique(sizes).size < sizes.size:
+        why = "the limit is that of a polynomial in the width."
+        refuse("widths", list(sizes), "two or more that differ", why, "give [0.04, 0.02, 0.01].")
+    return sizes
+
+
 def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floats]:
     """Return the values at width 0 of the polynomial through `values`, and their uncertainty.
 
@@ -119,17 +135,7 @@ def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floa
 
     Verified by: tests/unit/rods/strings/test_strands.py::test_extrapolation_of_a_polynomial
     """
-    sizes = numbers(
-        "widths",
-        widths,
-        per="run",
-        rule="positive",
-        why="the values are extrapolated to width zero.",
-        try_="give [0.04, 0.02, 0.01].",
-    )
-    if sizes.size < 2 or np.unique(sizes).size < sizes.size:
-        why = "the limit is that of a polynomial in the width."
-        refuse("widths", list(sizes), "two or more that differ", why, "give [0.04, 0.02, 0.01].")
+    sizes = different_widths(widths)
     order = np.argsort(sizes)[::-1]
     sizes, sorted_values = sizes[order], np.asarray(values)[order]
 

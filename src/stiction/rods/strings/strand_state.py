@@ -275,7 +275,7 @@ def _start(pair: StrandPair, size: int, cells: int) -> tuple[Floats, Floats, flo
         for target, given, scale in zip((a, p), (pair.shapes[i], pair.rates[i]), by, strict=True):
             coefficients = _coefficients(given, length, fine, pair.periodic)
             target[i] = coefficients[:size]
-            energy = (scale * coefficients) ** 2
+            energy = (scale * coefficients) ** 2 * np.where(waves > 0.0, 0.5, 1.0) * length
             lost, total = lost + float(energy[size:].sum()), total + float(energy.sum())
     return a, p, lost / total if total > 0.0 else 0.0
 

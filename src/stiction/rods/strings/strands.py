@@ -21,12 +21,12 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, SolveError, Status
-from stiction.numerics.checks import Record, numbers
+from stiction.numerics.checks import Record, number, numbers
 from stiction.numerics.jit import quiet
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import StringHistory, build_run, grid
 from stiction.rods.strings.shapes import Shape
-from stiction.rods.strings.strand_motion import strand_motion, to_zero_width
+from stiction.rods.strings.strand_motion import different_widths, strand_motion, to_zero_width
 from stiction.rods.strings.strand_state import LEAST_RATIO, TAIL, StrandMotion, StrandPair
 
 if TYPE_CHECKING:
@@ -260,13 +260,15 @@ def extrapolated(
         try_="give [1.0, 5.0].",
     )
     if np.any(np.diff(wanted) <= 0.0):
-        raise ModelError(
-            "extrapolated.time", "times out of order", "increasing times", _ORDER, "sort them."
-        )
+        got, needs = "times out of order", "increasing times"
+        raise ModelError("extrapolated.time", got, needs, _ORDER, "sort them.")
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)
-    values = []
-    for width in widths:
+    sizes, values = different_widths(widths), []
+    step = number("extrapolated.step", step, rule="positive", why=_CROSSED, try_="give 0.2.")
+    if step > 1.0:
+        raise ModelError("extrapolated.step", step, "at most 1", _CROSSED, "give 0.2.")
+    for width in sizes:
         with quiet():
             motion = strand_motion(pair, times, float(width), step=step)
         if motion.ended:
@@ -286,10 +288,9 @@ def extrapolated(
                 ]
             )
         )
-    limit, doubt = to_zero_width(widths, np.array(values))
+    limit, doubt = to_zero_width(sizes, np.array(values))
     asked = slice(times.size - wanted.size, None)
-    given = sorted((float(width) for width in widths), reverse=True)
-    # the rows of `values`, in their order above
+    # in the order of `values`
     s1, s2, contact_force, u1, v1 = limit[:, asked]
     return Extrapolated(
         time=wanted,
@@ -299,11 +300,12 @@ def extrapolated(
         u1=u1,
         v1=v1,
         doubt=doubt[:, asked],
-        widths=np.array(given),
+        widths=np.sort(sizes)[::-1],
     )
 
 
 _WHEN = "runs start at 0."
+_CROSSED = "it is over the time in which the faster wave crosses the width."
 _ORDER = "the runs save their states in this order."
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import Declared, Finite, Positive
 from stiction.errors import ModelError, SolveError
-from stiction.numerics.checks import Record, number
+from stiction.numerics.checks import Record, number, numbers
 
 __all__ = ["VectorMotion", "VectorStrings", "vector_motion"]
 
@@ -260,10 +260,19 @@ def vector_motion(
     >>> bool(np.all(motion.contact_force == 0.0))  # a state of rest is an equilibrium
     True
     """
-    times = np.asarray(time, dtype=np.float64)
-    integrator = _Integrator(system, float(width))
+    why, try_ = "the motion is saved at these times, in this order.", "give [0.0, 0.1]."
+    times = numbers("vector_motion.time", time, per="saved state", why=why, try_=try_)
+    if np.any(np.diff(times) <= 0.0):
+        raise ModelError("vector_motion.time", "times out of order", "increasing times", why, try_)
+    why = "it is over the time in which the fastest wave crosses the width."
+    step = number("vector_motion.step", step, rule="positive", why=why, try_="give 0.2.")
+    if step > 1.0:
+        raise ModelError("vector_motion.step", step, "at most 1", why, "give 0.2.")
+    why = "the contact acts over this width."
+    width = number("vector_motion.width", width, rule="positive", why=why, try_="0.02.")
+    integrator = _Integrator(system, width)
     fastest = float(system.waves[0].max())
-    longest = float(step) * integrator.width / fastest
+    longest = step * integrator.width / fastest
     if (times[-1] - times[0]) / longest > _MOST_STEPS:
         why = "the step is proportional to the width of the bump."
         needs = f"a width of at most {_MOST_STEPS} steps over these times"
@@ -283,13 +292,6 @@ class _Integrator:
     """Modes of both strings and the contact; an integrating-factor scheme of order 4."""
 
     def __init__(self, system: VectorStrings, width: float) -> None:
-        number(
-            "vector_motion.width",
-            width,
-            rule="positive",
-            why="the contact acts over this width.",
-            try_="0.02.",
-        )
         to_end = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
         if _TAIL * width > to_end:
             why = "the bump extends over six widths on both sides and must fit on the rod."

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stiction.rods.plane import kernels
+from stiction.rods.plane.stepper_kernels import open_separating
 from stiction.rods.rod_kernels import MATERIAL_ROWS, material_of
 
 pytestmark = pytest.mark.usefixtures("plain_kernels")
@@ -102,3 +103,18 @@ def test_pushes_are_reciprocal(made):
 
 def test_weights_of_elements_in_nodes():
     assert [kernels.frame_weight(k, SIZE) for k in range(SIZE)] == [1.0, 0.5, 0.5, 1.0]
+
+
+def test_friction_that_drives_the_slip_gives_heat_back():
+    nodes = kernels.Node.table(3)
+    nodes[1].impulse[1], nodes[1].x[0], nodes[1].before[1], nodes[1].slips = 1.0, 1.0, 1.0, 1
+    assert kernels.contact_work(nodes, kernels.SECOND_HALF) == 0.0
+    assert nodes[1].heat == -1.0
+
+
+def test_a_contact_that_separates_is_logged_with_its_slip():
+    nodes, events = kernels.Node.table(3), kernels.Event.table(3)
+    nodes["mode"] = kernels.SLIP
+    nodes[1].normal_velocity, nodes[1].x[:] = 0.1, (3.0, 4.0)
+    open_separating(nodes, 0.5, events, np.zeros(1, np.int64))
+    assert (events[0].node, events[0].slip_speed) == (1, 5.0)

@@ -20,9 +20,10 @@ from stiction.rods.rod import (
     RigidMotion,
     SineVelocity,
 )
-from stiction.rods.section import CircularSection
+from stiction.rods.section import CircularSection, GivenSection
 
 SECTION = CircularSection(0.02, 1e6, density=1000.0)
+LINE = Straight([0.0, -0.25, 0.02], [0.0, 0.25, 0.02])
 
 
 def rod(low=0.0, high=0.0, **more):
@@ -49,6 +50,7 @@ def turned(vector, matrix):
         ({"rod": rod(-0.001, 0.0)}, "inside the plane"),
         ({"rod": rod(left=Driven())}, "Driven"),
         ({"rod": rod(drag=1.0)}, "no damping"),
+        ({"rod": CosseratRod(GivenSection(1e5, 1e5, 1.0, 1.0), LINE)}, "rod.section: got no rad"),
     ],
 )
 def test_bad_systems_are_refused(change, message):
@@ -148,7 +150,8 @@ def test_held_ends_and_loads():
     run = st.solve(RodOnPlane(held, friction=st.Coulomb(0.3)), t_span=(0.0, 0.02), save=3)
     still = run.data["position"].values - run.data["position"].values[0]
     assert np.abs(still).max() < 1e-12
-    assert (run.data["contact_mode"] == 1).all()
+    # the supports carry the load of their nodes
+    assert (run.data["contact_mode"][:, 1:-1] == 1).all()
     pressed = -run.data["lambda_n"].values[-1, 2:-1]
     assert pressed == pytest.approx((SECTION.line_density * 9.81 + 5.0) * 0.0625, rel=1e-9)
 
@@ -224,3 +227,37 @@ def test_the_built_in_fall():
     run = st.solve(scenario.system, scenario.method, (0.0, 0.2), save=21)
     assert run.audit.ok
     assert {"close", "open", "slip", "stick"} >= set(run.events["kind"]) >= {"close", "open"}
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-5])
+def test_a_rod_that_touches_and_approaches_bounces(gap):
+    falling = rod(gap, gap, motion=RigidMotion([0.0, 0.0, -0.1]))
+    system = RodOnPlane(falling, friction=st.Coulomb(0.3), restitution=0.8, gravity=(0, 0, 0))
+    run = st.solve(system, PlaneLeapfrog(), (0.0, 0.01), save=3)
+    assert run.data["momentum"].values[-1, 2] == pytest.approx(0.08 * SECTION.line_density * 0.5)
+    assert set(run.events.kind) == {"bounce"}
+
+
+def test_the_time_of_the_start_does_not_change_a_motion():
+    sliding = rod(motion=RigidMotion([1.0, 0.0, 0.0]))
+    system = RodOnPlane(sliding, friction=st.Coulomb(0.1))
+    far = [
+        st.solve(system, PlaneLeapfrog(fraction=0.1), (t, t + 0.002), save=2, throw=False)
+        for t in (0.0, 1e6)
+    ]
+    lost = [one.data["momentum"].values[0, 0] - one.data["momentum"].values[-1, 0] for one in far]
+    # the length of the time span itself is rounded
+    assert lost[1] / lost[0] == pytest.approx((far[1].time[-1] - 1e6) / 0.002, rel=1e-9)
+
+
+def test_a_support_has_no_contact():
+    turning = rod(left=Pinned(), right=Pinned(), motion=RigidMotion([0, 0, 0], [0, 5.0, 0]))
+    run = st.solve(RodOnPlane(turning, friction=st.Coulomb(0.3)), t_span=(0.0, 1e-3), save=2)
+    assert not run.data["contact_mode"].values[:, [0, -1]].any()
+
+
+def test_perfect_rolling_takes_no_heat_of_an_impact():
+    falling = rod(1e-4, 1e-4, motion=RigidMotion([0.5, 0.0, -0.1]))
+    run = st.solve(RodOnPlane(falling, tangential_restitution=0.5), t_span=(0.0, 0.01), save=2)
+    assert "close" in set(run.events.kind)
+    assert run.energy.total_friction_heat[-1] == pytest.approx(0.0, abs=1e-12)

@@ -5,8 +5,9 @@ import pytest
 from audit_lines import solved
 
 import stiction as st
-from stiction.rods import Pluck, RollingStrings, Sine
+from stiction.rods import Bump, Pluck, RollingStrings, Sine, Sum
 from stiction.rods.methods import Characteristics
+from stiction.rods.strings.initial_waves import harmonic_start
 
 WEAK = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=5)
 
@@ -81,3 +82,45 @@ def test_saved_times_do_not_matter():
     one = st.solve(WEAK, Characteristics(check=False), (0.0, 4.0), save=3)
     two = st.solve(WEAK, Characteristics(check=False), (0.0, 4.0), save=81)
     assert np.abs(one.data.u.values[-1] - two.data.u.values[-1]).max() <= 1e-11
+
+
+def test_no_unit_of_time_is_special():
+    one, other = (
+        st.solve(
+            RollingStrings(speed=k, u_t0=Sine(2, 0.2 * k), nodes=3),
+            Characteristics(step=1e-2 / k, check=False),
+            (0.0, 2.0 / k),
+            save=3,
+        ).data.s1.values
+        for k in (1.0, 1e14)
+    )
+    assert other == pytest.approx(one, rel=1e-9)
+
+
+def test_a_limit_of_the_work_is_no_breakdown():
+    method = Characteristics(step=1e-2, max_steps=1500)
+    run = st.solve(WEAK, method, (0.0, 20.0), save=41, throw=False)
+    assert run.status is st.Status.WORK_LIMIT
+    assert {c.check: c for c in run.audit}["converged"].ok
+
+
+def test_the_delay_on_a_circle_is_one_turn():
+    circle = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=5, ends="periodic")
+    method = Characteristics(step=0.01, max_steps=1000)
+    assert st.solve(circle, method, (0.0, 1.0), save=2).status is st.Status.SOLVED
+
+
+def test_a_bump_between_two_steps_is_refused():
+    small = RollingStrings(u0=Sum([Sine(2, 0.1), Bump(1.0, 1e-3, 1e-5)]), speed=2.0)
+    with pytest.raises(st.ModelError, match=r"at most 0\.00025"):
+        Characteristics(step=3e-4).check_step(small)
+    Characteristics(step=3e-4, check=False).check_step(small)
+
+
+def test_the_harmonic_of_a_narrow_bump():
+    width, length = 0.01, 2.0 * np.pi
+    small = RollingStrings(u0=Bump(1.0, width, 1.0))
+    z = np.linspace(-1.0, 1.0, 100_001)[1:-1]
+    weight = np.exp(1.0 - 1.0 / (1.0 - z * z)) * np.sin(1.0 + width * z)
+    wanted = 2.0 / length * width * weight.sum() * 2e-5
+    assert harmonic_start(small, 0, 1e-3)[0] == pytest.approx(wanted, rel=1e-6)

@@ -106,6 +106,23 @@ def test_noise_is_flat():
     assert found.share_of_line < 0.2
 
 
+def test_the_sum_of_the_density_is_the_variance():
+    time = np.arange(32.0)
+    found = spectrum(signal_run((-1.0) ** time, time), window=np.ones)
+    assert found.density.sum() * found.resolution == pytest.approx(1.0)
+
+
+def test_a_signal_at_rest_has_no_line():
+    found = spectrum(signal_run(np.ones(TIME.size), system=strings()))
+    assert np.isnan(found.share_of_line)
+
+
+@pytest.mark.parametrize("window", [None, np.zeros, lambda n: np.ones(n + 1)])
+def test_bad_windows_are_refused(window):
+    with pytest.raises(ModelError, match=r"spectrum\.window"):
+        spectrum(signal_run(np.sin(TIME)), window=window)
+
+
 def test_bad_signals_are_refused():
     with pytest.raises(ModelError, match="one of"):
         spectrum(signal_run(np.sin(TIME)), "u2")

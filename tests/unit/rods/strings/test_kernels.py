@@ -7,7 +7,7 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from stiction.rods.strings import characteristics_kernels as kernels
-from stiction.rods.strings.state import Cubic, Pair, String, Wave
+from stiction.rods.strings.state import Cubic, Pair, Parameters, String, Wave
 
 pytestmark = pytest.mark.usefixtures("plain_kernels")
 
@@ -99,3 +99,24 @@ def test_a_smooth_wave_does_not_break():
     for row in range(2):
         kernels.extend(2, x[row], y[row], made)
     assert kernels._jump(2, 1, 0.5, made) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("rolling", [0.0, 0.7])
+def test_the_regular_root_does_not_depend_on_the_guess(rolling):
+    """Below |w| = V_m one root of the cubic is subsonic: it is found from any start."""
+    rng = np.random.default_rng(7)
+    strings, par = String.table(2), Parameters.table()[0]
+    par.rolling = rolling
+    for _ in range(60):
+        c1, c2, a, b, par.ratio = rng.uniform(0.3, 2.0, 5) * rng.choice([-1.0, 1.0], 5)
+        strings["speed"], strings["rate"] = np.abs([c1, c2]), (a, b)
+        slow = 1.0 / np.max(np.abs(strings["rate"]) / strings["speed"])
+        wu, wv = slow * rng.uniform(-1.0, 1.0, 2) * (par.ratio, 1.0)
+        k, left = par.ratio * abs(c2 / c1), Polynomial([c1 * c1, 0.0, -a * a])
+        right = Polynomial([-wv, 1.0]) * Polynomial([c2 * c2, 0.0, -b * b])
+        g = k * Polynomial([wu, -par.ratio]) * left - right - [0.0, 0.5 * rolling * abs(c2)]
+        (wanted,) = [x.real for x in g.roots() if abs(x) < slow and x.imag == 0.0]
+        for guess in (0.0, 0.99 * slow, -0.99 * slow, 3.0 * slow):
+            found, regular = kernels._contact_velocity(wu, wv, guess, par, strings[0], strings[1])
+            assert regular
+            assert found == pytest.approx(wanted, abs=1e-9 * slow)

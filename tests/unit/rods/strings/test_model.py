@@ -147,3 +147,14 @@ def test_energies_are_the_integrals_of_the_fields():
     kinetic = run.ledger["kinetic"].to_numpy()
     assert kinetic.max() > 0.1
     np.testing.assert_allclose(kinetic, u[0] + v[0], rtol=1e-3, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.02, 0.005])
+def test_energies_of_a_narrow_bump_at_rest(width):
+    """It moves nothing at first, and u = v keeps u - v at rest, however narrow it is."""
+    pulse = Bump(at=1.3, width=width, height=0.1 * width)
+    system = RollingStrings(u0=pulse, v0=pulse, nodes=5)
+    run = st.solve(system, st.Characteristics(step=1e-3, check=False), (0.0, 0.3), save=7)
+    energy = run.energy.kinetic[0] + run.energy.stored[0]
+    assert abs(run.energy.kinetic[0]) <= 1e-4 * energy
+    assert np.abs(run.data.energy_M.values).max() <= 1e-4 * energy

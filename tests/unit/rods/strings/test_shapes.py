@@ -113,6 +113,9 @@ def test_a_derivative_of_another_function_is_refused():
         return np.sign(x - 1.0) * (x * (LENGTH - x) + (x - 1.0) * (LENGTH - 2.0 * x))
 
     RollingStrings(length=LENGTH, v0=UserShape(corner, on_both_sides, kinks=[1.0]))
+    torn = UserShape(lambda x: bow(x) + 0.3 * (x > 1.0) * (x < 2.0), slope, kinks=[1.0, 2.0])
+    with pytest.raises(st.ModelError, match=r"a jump by 0\.3 at x = 1"):
+        RollingStrings(length=LENGTH, v0=torn)
 
 
 @pytest.mark.parametrize("at", [-1.0, LENGTH + 1.0, 40.0])
@@ -135,3 +138,13 @@ def test_a_bump_beside_the_string_is_refused(at):
 def test_bad_shapes_are_refused(make):
     with pytest.raises(st.ModelError, match="Why:"):
         make()
+
+
+def test_kinks_on_a_circle_are_taken_modulo_its_length():
+    kinked = UserShape(np.cos, np.cos, kinks=[1.5 - LENGTH, 0.5])
+    assert kinked.corners(LENGTH, "periodic") == pytest.approx([1.5, 0.5])
+
+
+def test_a_function_that_looks_up_too_far_is_refused():
+    with pytest.raises(st.ModelError, match="IndexError"):
+        UserShape(lambda x: x[10_000]).value(np.zeros(3), LENGTH, "fixed")

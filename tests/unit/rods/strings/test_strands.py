@@ -10,7 +10,7 @@ from stiction.rods import RollingStrings, Sine
 from stiction.rods.methods import BumpStrands, Characteristics
 from stiction.rods.strings.strand_kernels import FASTER_THAN_WAVES, NEAR_END, REACHED
 from stiction.rods.strings.strand_motion import strand_motion, to_zero_width
-from stiction.rods.strings.strand_state import StrandPair
+from stiction.rods.strings.strand_state import StrandPair, _start
 from stiction.rods.strings.strands import extrapolated, strand_pair
 
 TIMES = np.linspace(0.0, 4.0, 9)
@@ -248,3 +248,27 @@ def test_other_systems_are_refused():
 def test_bad_times_are_refused():
     with pytest.raises(ModelError, match="increasing times"):
         extrapolated(weak(), [2.0, 1.0])
+
+
+def test_bad_widths_are_refused_before_the_runs(monkeypatch):
+    monkeypatch.setattr("stiction.rods.strings.strands.strand_motion", None)
+    for widths in (0.05, [0.05], [0.05, 0.05], ["a", 0.1]):
+        with pytest.raises(ModelError, match="widths"):
+            extrapolated(weak(), [1.0], widths)
+    with pytest.raises(ModelError, match=r"extrapolated\.step"):
+        extrapolated(weak(), [1.0], step=5.0)
+
+
+def test_omitted_energy_counts_the_length_of_a_strand():
+    """Of a sine on u and a pluck on v, energies pi^2 / 4 and h^2 / 10, v alone loses energy."""
+
+    def bent(x):
+        return 0.3 * (1.0 - np.abs(x - 10.0) / 10.0)
+
+    def lost(u0):
+        pair = StrandPair((1.0, 1.0), (1.0, 20.0), (0.1, 0.1), 1.0, (0.5, 9.0), False, 0.0, 0.0,
+                          (u0, bent), (none, none))  # fmt: skip
+        return _start(pair, 15, 16)[2]
+
+    share = 0.009 / (0.009 + 0.25 * np.pi**2)
+    assert lost(lambda x: np.sin(np.pi * x)) == pytest.approx(share * lost(none), rel=1e-2)

@@ -139,6 +139,16 @@ def test_bad_bumps_are_refused():
         vector_motion(circular(), np.array([0.0, 1.0]), -0.1)
     with pytest.raises(ModelError, match="modes"):
         vector_motion(circular(), np.array([0.0, 1.0]), 1e-5)
+    for time, width, more in (
+        ([], 0.04, {}),
+        ([0.0, 0.05, 0.03], 0.04, {}),
+        ([0.0, np.nan], 0.04, {}),
+        ([0.0, 0.05], None, {}),
+        ([0.0, 0.05], 0.04, {"step": -1.0}),
+        ([0.0, 0.05], 0.04, {"step": 100.0}),
+    ):
+        with pytest.raises(ModelError, match=r"needs.*\nWhy.*\nTry"):
+            vector_motion(circular(), time, width, **more)
 
 
 def test_contact_near_an_end_stops():

@@ -21,6 +21,7 @@ from stiction.numerics.jit import mode
 from stiction.rods.strings.characteristics import (
     AGREE,
     Path,
+    alike_mobilities,
     gauss_points,
     parameters_of,
     strings_of,
@@ -112,7 +113,7 @@ class _BlockSolver:
         self.fields = any(name.removeprefix("final.") in _FIELDS for name in names)
         self.methods = [method]
         if method.check:
-            self.methods.append(dataclasses.replace(method, step=2.0 * method.step))
+            self.methods.append(dataclasses.replace(method, step=2.0 * method.step, check=False))
         # initial waves that are the same for all members are computed once
         self.same_waves = all(path[0] in _OF_CONTACT for path in paths)
         self.first: dict[int, Path] = {}
@@ -239,11 +240,10 @@ class _BlockSolver:
         now, ratio = path.progress, np.abs(path.strings["rate"]) / path.strings["speed"]
         last = ratio.max(axis=1) * np.abs(path.contact["velocity"])
         fast, alone = np.maximum(now["fastest"], last), now["alone"].copy()
-        linear = np.abs(ratio[:, 0] - ratio[:, 1]) <= 1e-12 * ratio.max(axis=1)
         values = {"contact_subsonic": fast, "contact_velocity_unique": alone}
         if self.system.ends == "fixed":
             values["contact_inside"] = now["room"].copy()
-        return values, np.asarray(linear | (alone < 1.0))
+        return values, np.asarray(alike_mobilities(path.strings) | (alone < 1.0))
 
     def _results(self, path: PathArrays, energy: Energies, seen: Fields) -> dict[str, Array]:
         last = path.samples[:, -1]
