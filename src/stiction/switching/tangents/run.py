@@ -358,7 +358,9 @@ class _Tangent(ModeFlow):
         """Return the number of the event function that is zero, as in `flow.rates.event_values`."""
         m = sides.size
         if "kink" in step.kinds:
-            if len(step.kinds) > 1:
+            others = [b for kind, b in zip(step.kinds, step.before, strict=True) if kind != "kink"]
+            # sliding ends because of the kink; an arrival does not depend on it
+            if any(others) or len(step.kinds) - len(others) > 1:
                 reason = f"a kink of the field and another event at the same time: {step.label}"
                 self._fail(step.time, "codimension-2 intersection", reason)
             return 2 * m + self._kink(step.state, step.time)
