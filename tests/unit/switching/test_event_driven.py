@@ -270,6 +270,18 @@ def test_a_vanishing_gradient_is_refused_whatever_the_scale():
         st.solve(system, t_span=(0.0, 5.0))
 
 
+def test_a_start_where_h_is_flat_but_not_zero():
+    def start(h):
+        system = st.PiecewiseSmooth(h, lambda x: [1.0, 1.0], lambda x: [1.0, 1.0], x0=[0.0, 0.0])
+        return st.solve(system, t_span=(0.0, 1.0))
+
+    assert start(lambda x: 1e-13 * (2.0 + x[0] ** 2)).status.ok
+    with pytest.raises(st.ModelError, match="h = 0 and its gradient is zero"):
+        start(lambda x: 1e-13 * x[0] ** 2)
+    with pytest.raises(st.ModelError, match="gradient is not finite"):
+        start(lambda x: np.sqrt(x[0]))
+
+
 def test_a_gradient_that_falls_steeply_towards_the_surface_is_none_that_vanishes():
     """Over the first step h falls from 5e8; its gradient at the surface is 20."""
     system = PiecewiseSmooth(

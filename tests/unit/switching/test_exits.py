@@ -10,6 +10,8 @@ from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.nonuniqueness.exits import EscapingWedge, dwell_time
 from stiction.switching.presets import NormalForm
+from stiction.switching.two_folds.newton import Probe
+from stiction.switching.wheel.model import WheelOnTurntable
 
 J1, J2 = -1.2, -1.5
 # the sliding field is A w / (y + z), so that t = (1, 1) A^-1 w from the two-fold
@@ -18,6 +20,12 @@ CLOCK = np.linalg.solve(np.array([[J2, 1.0], [1.0, J1]]).T, np.ones(2))
 
 def wedge():
     return EscapingWedge(NormalForm(J1, J2), np.zeros(3), Tolerance(1e-11))
+
+
+def at_wheel(omega):
+    wheel = WheelOnTurntable.at_two_fold(0.1859, omega)
+    v = float(wheel.two_folds_at(0.1859, omega).v)
+    return EscapingWedge(wheel, np.array([0.1859, v, omega]), Tolerance(1e-10))
 
 
 @pytest.mark.parametrize("w", [(-0.3, -0.1), (-0.02, -0.5), (-1.0, -1.0)])
@@ -64,6 +72,36 @@ def test_exit_after_a_time(angle):
     assert found.x[2] < 0.0
     assert found.dwell == pytest.approx(0.5, rel=1e-9)
     assert CLOCK @ found.x[1:] == pytest.approx(0.5, rel=1e-8)
+
+
+@pytest.mark.parametrize("dwell", [3e-4, 1e-4, 6.672, 20.067])
+def test_exit_after_a_time_on_a_curved_ray(dwell):
+    found = at_wheel(-1.037).exit_after(0.25 * math.pi, dwell)
+    assert found is not None
+    assert found.dwell == pytest.approx(dwell, rel=1e-8)
+
+
+def test_folds_beside_a_kink():
+    near = at_wheel(-1.01)
+    lie = Probe(near.system, 0, near.sides).values(
+        np.array([near.point(0.0, 1e-6), near.point(0.5 * math.pi, 1e-6)])
+    )[:, 1:]
+    # L- = 0 at angle 0, L+ = 0 at angle pi / 2, to the first order in the distance
+    assert abs(lie[0, 1] / lie[0, 0]) < 1e-4
+    assert abs(lie[1, 0] / lie[1, 1]) < 1e-4
+
+
+def test_dwell_in_a_slow_flow():
+    rate = 1e-9
+    slow = PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x: (-rate * x[1], rate, rate * J1),
+        f_minus=lambda x: (rate * x[2], rate * J2, rate),
+        x0=[0.0, -0.3, -0.1],
+    )
+    dwell, origin, _ = dwell_time(slow, np.array(slow.x0), Tolerance(1e-11))
+    assert origin == "two_fold"
+    assert rate * dwell == pytest.approx(CLOCK @ slow.x0[1:], rel=1e-8)
 
 
 def test_no_exit_where_nothing_passes():

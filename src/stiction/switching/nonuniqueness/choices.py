@@ -197,8 +197,9 @@ def _at_two_fold(
         exit_ = wedge.exit_after(math.pi / 4, policy.after)
         if exit_ is None:
             return (), (
-                f"no exit after {policy.after:.6g}; dwell times in this direction are at most "
-                f"{reach.dwell:.6g}, and times below about 1e-6 of that are not resolved"
+                f"no exit after {policy.after:.6g}; the longest dwell time found in this "
+                f"direction is {reach.dwell:.6g}, and times below about 1e-6 of that are not "
+                "resolved"
             )
         results.append((exit_, _sign(policy.side)))
     elif isinstance(policy, Sample):

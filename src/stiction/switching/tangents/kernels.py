@@ -286,26 +286,32 @@ def derivatives(
         best = math.inf
         first = v.level[j] if what < 0 else 0
         before = v.pairs[j] if more else 1
+        length = _STEP if j < n else s.lengths[j - n]
         for level in range(first, _LEVELS):
-            if j < n:
-                d = _STEP * a[SCALE, j] * 0.25**level
-                while _FARTHEST * d < abs(a[TRIAL, j]) < math.inf:
-                    # a state much larger than its scale: a larger distance reduces rounding
-                    d *= 1024.0
-            else:
-                d = s.lengths[j - n] * 0.25**level
-            if what < 0 and now.k > 0:
-                d = _clear_of_kinks(w, s, j, d)
-            _difference(w, s, what, j, d, free, v.work[0])
-            largest = 0.0
-            for c in range(count):
-                total = abs(a[LATER, c])
-                for e in range(min(j, n) if what < 0 else 0):
-                    # effect of the rounding of the states on the field
-                    total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
-                largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
-            _difference(w, s, what, j, 2.0 * d, free, v.work[1])
-            (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
+            while True:
+                if j < n:
+                    d = _STEP * a[SCALE, j] * 0.25**level
+                    while _FARTHEST * d < abs(a[TRIAL, j]) < math.inf:
+                        # a state much larger than its scale: a larger distance reduces rounding
+                        d *= 1024.0
+                else:
+                    d = length * 0.25**level
+                if what < 0 and now.k > 0:
+                    d = _clear_of_kinks(w, s, j, d)
+                _difference(w, s, what, j, d, free, v.work[0])
+                largest = 0.0
+                for c in range(count):
+                    total = abs(a[LATER, c])
+                    for e in range(min(j, n) if what < 0 else 0):
+                        # effect of the rounding of the states on the field
+                        total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
+                    largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
+                _difference(w, s, what, j, 2.0 * d, free, v.work[1])
+                (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
+                if level > first or length >= _STEP or noise <= _ROUNDED * size:
+                    break
+                # a small parameter, such as an offset: a larger distance reduces rounding
+                length = min(1024.0 * length, _STEP)
             if not off <= _RESOLVED * size + noise:
                 _difference(w, s, what, j, 3.0 * d, free, v.work[2])
                 (off, size), pairs = _agree(w, what, v, 2), 2
@@ -318,7 +324,7 @@ def derivatives(
                 if what < 0:
                     v.level[j], v.lengths[j], v.pairs[j] = level, d, max(pairs, before)
                     if j >= n:
-                        floor = _FLOOR * _STEP * largest / s.lengths[j - n]
+                        floor = _FLOOR * _STEP * largest / length
                         v.floor[j - n] = max(v.floor[j - n], floor)
             if off <= _RESOLVED * size + noise:
                 if what < 0:

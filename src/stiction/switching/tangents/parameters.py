@@ -31,9 +31,9 @@ _INDEXED = re.compile(r"(\w+)\[(\d+)\]")
 # first step of differences over the parameter, or over 1 if it is zero; number of shorter steps
 _STEP, _LEVELS = 0.015625, 6
 # weights of central differences of orders 8 and 6, and the relative difference of both that is
-# small enough
+# small enough; a relative error of rounding above that calls for a longer step
 _WEIGHTS = ((4 / 5, 3 / 4), (-1 / 5, -3 / 20), (4 / 105, 1 / 60), (-1 / 280, 0.0))
-_RESOLVED = 1e-10
+_RESOLVED, _ROUNDED = 1e-10, 1e-6
 _START = ("x0", "mode")
 
 
@@ -186,10 +186,12 @@ def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]
     """Return the derivatives of the numbers and of the gradients of planes by a parameter.
 
     They are central differences of order 8, exact for numbers that are linear in the parameter. For
-    others the points move closer until the orders 8 and 6 agree.
+    others the points move closer until the orders 8 and 6 agree. For a small parameter that is
+    added to larger numbers they first move apart.
     """
     value, wide = parameter_of(system, name), system.compiled.m * system.compiled.n
-    for _ in range(_LEVELS):
+    level = 0
+    while level < _LEVELS:
         high = low = 0.0
         for k, (eighth, sixth) in enumerate(_WEIGHTS, 1):
             ends = [_numbers(system, name, value + side * k * length) for side in (1.0, -1.0)]
@@ -199,9 +201,13 @@ def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]
         noise = np.abs(rows[0])
         noise[-wide:] = noise[-wide:].max()
         noise *= 1e-13 / length
+        lost = noise > _ROUNDED * np.abs(high)
+        if level == 0 and length < _STEP and (lost[high != 0.0].any() or not high.any()):
+            length = min(64.0 * length, _STEP)
+            continue
         if (np.abs(high - low) <= _RESOLVED * np.abs(high) + noise).all():
             break
-        length *= 0.0625
+        length, level = 0.0625 * length, level + 1
     # smaller differences are rounding
     found: Floats = np.where(np.abs(high) > noise, high, 0.0)
     return found[:-wide], found[-wide:]

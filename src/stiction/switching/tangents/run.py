@@ -26,7 +26,8 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Log
 from stiction.core.run import Request, Run
 from stiction.core.tangents import EventTangent, NotDifferentiable, Tangents, times_of
-from stiction.errors import advice_in
+from stiction.errors import ModelError, advice_in
+from stiction.numerics.checks import numbers
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.state import DENSE_TERMS
 from stiction.switching.model import SwitchingSystem
@@ -110,11 +111,17 @@ def tangents_of(
 
     Raises
     ------
-    ModelError : if a direction is unknown, or the start is not admissible.
+    ModelError : if a direction is unknown, or the span or the start is not admissible.
 
     Verified by: tests/unit/switching/tangents/test_tangents.py::test_random_flows
     """
-    start, end = float(t_span[0]), float(t_span[1])
+    why, try_ = "a run goes from a start to a later end.", "for example (0.0, 8.0)."
+    start, end = numbers("tangents.t_span", t_span, size=2, per="end", why=why, try_=try_).tolist()
+    if not start < end:
+        raise ModelError("tangents.t_span", repr(t_span), "an end after the start", why, try_)
+    if isinstance(to, str) or not all(isinstance(name, str) for name in to):
+        why, try_ = "several directions are possible.", 'for example to=["x0"].'
+        raise ModelError("tangents.to", repr(to), "a list of names", why, try_)
     times = times_of(save, start, end)
     request = Request(start, end, times if times.size else np.array([start, end]))
     width = (1 + DENSE_TERMS) * (system.compiled.n + 1)
@@ -167,7 +174,9 @@ class _Tangent(ModeFlow):
         for k, step in enumerate(steps):
             self._check_apart(step, steps[k - 1] if k > 0 else None)
             self._between(time, step.time)
-            self._pass(step)
+            kinks = [e.time for e in steps[max(k - 1, 0) : k + 2] if "kink" in e.kinds]
+            apart = min((abs(at - step.time) for at in kinks if at != step.time), default=np.inf)
+            self._pass(step, apart)
             self._save(step.time)
             time = step.time
         self._note_end()
@@ -316,24 +325,28 @@ class _Tangent(ModeFlow):
             return reason + "give the sizes of the states as `scale`"
         return reason + ": try a shorter time span, or a `scale` nearer to the sizes of the states"
 
-    def _pass(self, step: Transition) -> None:
-        """Multiply the derivatives by the saltation matrix of an event."""
+    def _pass(self, step: Transition, apart: float) -> None:
+        """Multiply the derivatives by the saltation matrix of an event.
+
+        Parameters
+        ----------
+        apart : time to the nearest kink before or after the event
+        """
         x, t, sides = step.state, step.time, self.flow.sides.copy()
         what = self._event_function(step, sides)
         if self.failures:
             self._note_event(step, np.full(len(self.names), np.nan))
             return
         gradient = self._gradient(what, x, t)
-        before = self._field(x, t)
+        kink, along = "kink" in step.kinds, self._field(x, t)
+        # the located state of a kink lies on either side of it
+        before = self._beside_kink(x, t, along, -1.0, apart) if kink else along
         rate = float(gradient[: self.n] @ before)
         speed = self._speed(gradient, before)
         self._check_transversal(step, what, gradient, before, rate, speed)
         sides[list(step.surfaces)] = step.after
-        kink, along = "kink" in step.kinds, before
-        if kink:
-            before = self._beside_kink(x, t, along, -1.0)
         self._set_mode(x, t, sides)
-        after = self._beside_kink(x, t, along, 1.0) if kink else self._field(x, t)
+        after = self._beside_kink(x, t, along, 1.0, apart) if kink else self._field(x, t)
         by = np.full(len(self.names), np.nan)
         if not self.failures:
             by = -self._along(gradient) / rate
@@ -345,6 +358,11 @@ class _Tangent(ModeFlow):
         """Return the number of the event function that is zero, as in `flow.rates.event_values`."""
         m = sides.size
         if "kink" in step.kinds:
+            others = [b for kind, b in zip(step.kinds, step.before, strict=True) if kind != "kink"]
+            # sliding ends because of the kink; an arrival does not depend on it
+            if any(others) or len(step.kinds) - len(others) > 1:
+                reason = f"a kink of the field and another event at the same time: {step.label}"
+                self._fail(step.time, "codimension-2 intersection", reason)
             return 2 * m + self._kink(step.state, step.time)
         if "fold" in step.kinds:
             i = step.surfaces[0]
@@ -371,10 +389,14 @@ class _Tangent(ModeFlow):
             away.append(abs(values[j]) / max(abs(rate), 1e-300))
         return int(np.argmin(away))
 
-    def _beside_kink(self, x: Floats, t: float, field: Floats, side: float) -> Floats:
-        """Return the limit of x' in the present mode on one side of a kink, by extrapolation."""
+    def _beside_kink(self, x: Floats, t: float, field: Floats, side: float, apart: float) -> Floats:
+        """Return the limit of x' in the present mode on one side of a kink, by extrapolation.
+
+        The points are nearer than the next kink.
+        """
         scale = np.asarray(self.system.compiled.scale)
-        near = side * 1e-5 / max(float(np.abs(field / scale).max()), 1e-300)
+        near = 1e-5 / max(float(np.abs(field / scale).max()), 1e-300)
+        near = side * min(near, apart / 3.0)
         first, second = (self._field(x + k * near * field, t) for k in (1.0, 2.0))
         return np.asarray(2.0 * first - second)
 
@@ -393,13 +415,27 @@ class _Tangent(ModeFlow):
         normal = np.linalg.norm(gradient[: self.n] * scale)
         return float(normal * np.linalg.norm(field / scale))
 
+    def _close(self, x: Floats, t: float) -> float:
+        """Return the time below which the distance of two events is not resolved.
+
+        It is that in which the state moves by ten times its error.
+        """
+        sizes = np.maximum(np.abs(x), np.asarray(self.system.compiled.scale))
+        speed = float(np.abs(self._field(x, t) / sizes).max())
+        span = self.span[1] - self.span[0]
+        return 10.0 * self.tol * max(abs(t), min(span, 1.0 / max(speed, 1e-300)))
+
     def _check_apart(self, step: Transition, last: Transition | None) -> None:
-        """Record a failure if events at two surfaces are closer in time than their errors."""
-        if last is None or self.failures or set(step.surfaces) & set(last.surfaces):
+        """Record a failure if two surfaces or two kinks are closer in time than their errors."""
+        if last is None or self.failures:
             return
-        gap, close = step.time - last.time, 10.0 * self.tol * max(1.0, abs(step.time))
-        if gap <= close and "kink" not in step.kinds + last.kinds:
-            reason = f"two surfaces are reached {gap:.2g} apart, less than {close:.2g}"
+        kinks = sum("kink" in event.kinds for event in (last, step))
+        if kinks == 1 or (kinks == 0 and set(step.surfaces) & set(last.surfaces)):
+            return
+        gap, close = step.time - last.time, self._close(step.state, step.time)
+        if gap <= close:
+            what = "kinks" if kinks else "surfaces"
+            reason = f"two {what} are reached {gap:.2g} apart, less than {close:.2g}"
             self._fail(step.time, "codimension-2 intersection", reason)
 
     def _check_transversal(
@@ -443,7 +479,7 @@ class _Tangent(ModeFlow):
     def _check_end(self, x: Floats, rate: Floats) -> None:
         """Record a failure if the run ends within the error of an event at which x' changes."""
         end, sides = self.span[1], self.flow.sides
-        close = 10.0 * self.tol * max(1.0, abs(end))
+        close = self._close(x, end)
         values, rates = self.system.surfaces_at(x), self.system.gradient(x) @ rate
         ahead = (sides != 0.0) & (np.abs(values) < close * np.abs(rates))
         if end - self.last_jump < close or ahead.any():

@@ -11,6 +11,8 @@ Source: Keller 1977; boundaries of the formulas sheet, section 5.
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain, nearest
-from stiction.numerics.checks import Record, number, numbers, whole
-from stiction.numerics.continuation import Dense, located, place_at, solved_nearby, trace
+from stiction.numerics.checks import Record, number, numbers, shape_of, whole
+from stiction.numerics.continuation import Dense, corrected, located, place_at, solved_nearby, trace
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.two_folds.finding import TwoFold, checked_system, described, two_fold
 from stiction.switching.two_folds.newton import Probe, Search, search
@@ -245,7 +247,7 @@ def continue_two_fold(
     """
     where = "continue_two_fold"
     _check_steps(where, make_system, step, max_points)
-    spans = _spans(where, (span,), (start,))
+    spans = _spans(where, (span,), (start,), 1)
     at = np.array([float(start)])
     results = _first_two_fold(where, make_system, at, guess, surface)
     family = _Family(make_system, results, at, spans, None)
@@ -259,11 +261,7 @@ def continue_two_fold(
             # an equilibrium or a kink on the curve: leave this point out
             continue
         accepted.append(u)
-    changes = [
-        change
-        for i in range(len(accepted) - 1)
-        for change in _changes(family, accepted[i], accepted[i + 1], points[i], points[i + 1])
-    ]
+    changes = _changes(family, accepted, points)
     parameter = np.array([u[-1] for u in accepted])
     return TwoFoldCurve(parameter, tuple(points), tuple(changes), ended)
 
@@ -318,12 +316,12 @@ def continue_boundary(
     """
     where = "continue_boundary"
     _check_steps(where, make_system, step, max_points)
-    if boundary not in BOUNDARIES:
+    if not isinstance(boundary, str) or boundary not in BOUNDARIES:
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
         why = "these are the boundaries between the cases of two-folds."
         try_ = nearest(str(boundary), BOUNDARIES)
         raise ModelError(f"{where}.boundary", repr(boundary), needs, why, try_)
-    box = _spans(where, spans, start)
+    box = _spans(where, spans, start, 2)
     at = np.array(start, dtype=np.float64)
     results = _first_two_fold(where, make_system, at, guess, surface)
     family = _Family(make_system, results, at, box, boundary)
@@ -346,32 +344,87 @@ def _both_directions(
     if end == "the curve is closed":
         return forward, (end, end)
     backward, begin = trace(family, first, -1.0, step=step, most=most)
-    return [*backward[:0:-1], *forward], (begin, end)
+    # at an end of a span the curve has one direction only
+    back, ahead = (
+        [u for u in part[1:] if (np.abs(u - first) > _POLISH * family.scale).any()]
+        for part in (backward, forward)
+    )
+    return [*back[::-1], first, *ahead], (begin, end)
 
 
-def _changes(
-    family: _Family, u: Floats, new: Floats, point: TwoFold, other: TwoFold
-) -> list[CaseChange]:
-    """Return the boundaries between two points of a curve, in order."""
-    results = []
-    step = (new - u) / family.scale
+def _changes(family: _Family, us: list[Floats], points: list[TwoFold]) -> list[CaseChange]:
+    """Return the boundaries on a curve, in order.
+
+    A point on a boundary is passed over: the change is sought between its neighbours.
+    """
+    results: list[tuple[float, str, Floats]] = []
     for name, test in BOUNDARIES.items():
-        if test(point.K) * test(other.K) >= 0.0 or _lost(name, point) or _lost(name, other):
-            continue
-        ends = test(point.K), family.test(new, name)
-        at = functools.partial(family.test, boundary=name)
-        root = located(family, place_at(family, u, step), step, at, ends)
-        if root is None:
-            continue
-        probe, x = family.split(root[1])
-        k = probe.lie_derivatives(x)[0]
-        if name in _FOR_INVISIBLE and not k[0, 0] < 0.0 < k[1, 1]:
-            # J1 and J2 are not defined here
-            continue
-        parameter = float(root[1][-1])
-        sides = [p.kind if p.case is None else p.case for p in (point, other)]
-        results.append((root[0], CaseChange(name, parameter, x.copy(), sides[0], sides[1])))
-    return [change for _, change in sorted(results, key=lambda pair: pair[0])]
+        known = [i for i, point in enumerate(points) if not _lost(name, point)]
+        for i, j in itertools.pairwise(known):
+            if test(points[i].K) * test(points[j].K) < 0.0:
+                root = _root(family, name, us[i], us[j], test(points[i].K))
+                if root is not None:
+                    results.append((i + root[0] * (j - i), name, root[1]))
+    results.sort(key=lambda result: result[0])
+    ends = [0.0, *(at for at, _, _ in results), len(points) - 1.0]
+    changes = []
+    for k, (at, name, u) in enumerate(results):
+        before = _case_between(family, us, points, at, ends[k])
+        after = _case_between(family, us, points, at, ends[k + 2])
+        changes.append(CaseChange(name, float(u[-1]), family.split(u)[1].copy(), before, after))
+    return changes
+
+
+def _root(
+    family: _Family, name: str, u: Floats, new: Floats, low: float
+) -> tuple[float, Floats] | None:
+    """Return where a boundary is between two points of a curve: fraction, and solution there.
+
+    Parameters
+    ----------
+    low : value of the boundary function at u
+    """
+    step = (new - u) / family.scale
+    at = functools.partial(family.test, boundary=name)
+    root = located(family, place_at(family, u, step), step, at, (low, family.test(new, name)))
+    if root is None:
+        return None
+    probe, x = family.split(root[1])
+    k = probe.lie_derivatives(x)[0]
+    # J1 and J2 are not defined where a fold is visible
+    return None if name in _FOR_INVISIBLE and not k[0, 0] < 0.0 < k[1, 1] else root
+
+
+def _case_between(
+    family: _Family, us: list[Floats], points: list[TwoFold], at: float, end: float
+) -> int | str:
+    """Return the case, or the kind where there is no case, beside a place on a curve.
+
+    It is that of the point next to `at` on the way to `end`, or halfway if there is none between.
+
+    Parameters
+    ----------
+    at, end : places, as numbers of points
+    """
+    first = math.floor(at) + 1 if end > at else math.ceil(at) - 1
+    last = math.ceil(end) if end > at else math.floor(end)
+    numbers_between = range(first, last, 1 if end > at else -1)
+    for i in [*numbers_between, *([last] if last in (0, len(points) - 1) else [])]:
+        if not any(_lost(name, points[i]) for name in BOUNDARIES):
+            return _case(points[i])
+    halfway = 0.5 * (at + end)
+    i = min(int(halfway), len(us) - 2)
+    step = (us[i + 1] - us[i]) / family.scale
+    place = place_at(family, us[i], step)
+    found = corrected(family, place, place.tangent, (halfway - i) * step)
+    try:
+        return _case(points[i] if found is None else family.two_fold(found.u))
+    except SolveError:
+        return _case(points[i])
+
+
+def _case(point: TwoFold) -> int | str:
+    return point.kind if point.case is None else point.case
 
 
 def _lost(boundary: str, point: TwoFold) -> bool:
@@ -409,8 +462,13 @@ def _check_steps(where: str, make_system: object, step: float, max_points: int) 
     whole(f"{where}.max_points", max_points, least=2, most=10_000_000, why=why, try_=try_)
 
 
-def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floats:
+def _spans(where: str, spans: Sequence[object], start: Sequence[object], count: int) -> Floats:
     why, try_ = "the curve ends where a parameter leaves its span.", "for example (-2.0, 0.0)."
+    for name, given, shape in (("spans", spans, (count, 2)), ("start", start, (count,))):
+        if count == 2 and shape_of(given) != shape:
+            each = "a pair (low, high)" if name == "spans" else "a number"
+            needs = f"{each} for each of the 2 parameters"
+            raise ModelError(f"{where}.{name}", repr(given), needs, why, try_)
     ends = [numbers(f"{where}.span", s, size=2, per="end", why=why, try_=try_) for s in spans]
     at = numbers(
         f"{where}.start", start, size=len(ends), per="parameter", why="the curve begins there.",

@@ -156,7 +156,8 @@ def described(probe: Probe, result: Search) -> TwoFold:
     size, at = float(np.abs(k).max()), f"at x = {x.tolist()}"
     why = "otherwise K_ab do not determine the local flow."
     got = ""
-    if min(speeds) <= _FLAT * float(np.linalg.norm(1.0 + np.abs(x / probe.scale))):
+    around = _speeds_around(probe, x) * float(np.linalg.norm(1.0 + np.abs(x / probe.scale)))
+    if (np.array(speeds) <= _FLAT * around).any():
         got = f"fields that vanish {at}"
     elif size <= _FLAT * steep * max(speeds) ** 2:
         got = f"fields tangent to the surface all around {at}"
@@ -168,6 +169,14 @@ def described(probe: Probe, result: Search) -> TwoFold:
     return TwoFold(
         probe.system, probe.surface, probe.signs, x, plus, minus, k, doubt, result.residual
     )
+
+
+def _speeds_around(probe: Probe, x: Floats) -> Floats:
+    """Return (2,) the largest speeds of f+ and f- at states around x, over the scale."""
+    steps = 0.015625 * np.vstack([np.eye(x.size), -np.eye(x.size)]) * probe.scale
+    fields = np.array([probe.fields(x + step) for step in steps]) / probe.scale
+    found: Floats = np.linalg.norm(fields, axis=2).max(axis=0)
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def checked_system(where: str, system: object, surface: object) -> None:

@@ -45,6 +45,8 @@ Floats = npt.NDArray[np.float64]
 
 # largest energy imbalance of the tread, over its largest energy
 _CLOSED = 1e-2
+# largest displacement of a tread, over that at which an element breaks loose
+_BROKEN = 1.01
 _TRY = "see the class for its meaning and unit."
 _WHY_POSITIVE = "it is a length, a mass, a force or a stiffness."
 _WHY_NONNEGATIVE = "it is a damping coefficient, or the relaxation length of a string."
@@ -99,7 +101,8 @@ class TyreMotion:
     stored : elastic energy in the patch at the end [J]
     ledger : energies of the tread at `t`; the energy that material carries out of the patch and
         into it is part of the external work
-    status : solved, work_limit or not_finite; untrusted if the audit failed
+    status : solved, work_limit or not_finite; untrusted if friction heat is negative by more
+        than 100 times its limit. An energy imbalance is in `audit` only
     steps : number of time steps
     """
 
@@ -219,6 +222,8 @@ class DynamicTyreWheel(Declared):
         """
         from stiction.switching.wheel.dynamic_tyre_kernels import drive
 
+        why, try_ = "it is a velocity of the contact.", "for example steady(0.01, 1.0)."
+        h, g = (number(f"steady.{k}", v, why=why, try_=try_) for k, v in (("h", h), ("g", g)))
         string, (force, moment) = self.string, self.scales
         angle = np.arctan2(drive(self._parameters(1.0, 1.0), h, g), abs(g))
         side = 1.0 if g > 0.0 else -1.0
@@ -264,7 +269,6 @@ class DynamicTyreWheel(Declared):
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
         out = kernels.Sample.table(when.size)
-        stored = self._stored(q, patch)
         code, count, steps = kernels.advance(p, patch, q, slip, state, when, out, least, bool(held))
         scale, out = self.scales[0], out[:count]
         states = np.stack([out["r"], out["v"], out["omega"]], axis=1)
@@ -278,7 +282,7 @@ class DynamicTyreWheel(Declared):
             h=slips[:, 0],
             g=slips[:, 1],
             tread=Tread(q, slip, end.offset, end.front, end.rear),
-            work=scale * end.work + stored,
+            work=scale * end.work,
             heat=scale * end.heat,
             shed=scale * end.shed,
             stored=self._stored(q, patch),
@@ -332,13 +336,26 @@ class DynamicTyreWheel(Declared):
         size = self.nodes + 1
         if tread is None:
             tread = Tread(np.zeros(size), np.zeros(size))
+        if not isinstance(tread, Tread):
+            why, try_ = "it is the state of the tread.", "give the `tread` of a motion."
+            raise ModelError("integrate.tread", repr(tread), "a Tread", why, try_)
         why, try_ = "it has one number per element.", "give the tread of an equal number of nodes."
         q, slip = (
             numbers(f"integrate.tread.{name}", value, size=size, why=why, try_=try_)
             for name, value in (("displacement", tread.displacement), ("slip", tread.slip))
         )
+        name, why = "integrate.tread", "these are the states of a tread."
+        try_ = "give the tread of a motion of the same wheel."
+        breaks = 1.0 / self.string.stiffness
+        if not (np.isin(slip, (-1.0, 0.0, 1.0)).all() and (np.abs(q) <= _BROKEN * breaks).all()):
+            needs = f"slip -1, 0 or 1, and displacements up to {breaks:.6g} m"
+            raise ModelError(name, "other numbers", needs, why, try_)
         patch = Patch.table()
-        patch[0].offset, patch[0].front, patch[0].rear = tread.offset, tread.front, tread.rear
+        patch[0].offset = number(f"{name}.offset", tread.offset, why=why, try_=try_)
+        if not 0.0 <= patch[0].offset <= 1.0:
+            raise ModelError(f"{name}.offset", tread.offset, "a number from 0 to 1", why, try_)
+        patch[0].front = number(f"{name}.front", tread.front, unit="m", why=why, try_=try_)
+        patch[0].rear = number(f"{name}.rear", tread.rear, unit="m", why=why, try_=try_)
         return q.copy(), slip.copy(), patch
 
 
@@ -426,6 +443,12 @@ def sensitivity(
     whole("sensitivity.copies", copies, least=1, each=each, why=why, try_="give 6.")
     why = "it makes draws repeatable."
     whole("sensitivity.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 1.")
+    for name, value in (("exit_speed", exit_speed), ("apart", apart)):
+        why, try_ = "it is compared with a speed or a distance.", "give 0.001."
+        number(f"sensitivity.{name}", value, rule="positive", why=why, try_=try_)
+    if np.size(times) < 2:
+        why, try_ = "motions diverge over time.", "for example numpy.linspace(0.0, 0.5, 200)."
+        raise ModelError("sensitivity.times", repr(times), "two times or more", why, try_)
     base = wheel.integrate(start, times)
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = numbers(
@@ -466,6 +489,8 @@ def sensitivity(
 def _exit_time(motion: TyreMotion, speed: float) -> float:
     """Return the first time at which abs(h) exceeds `speed`, by linear interpolation."""
     size = np.abs(motion.h)
+    if size[0] >= speed:
+        return float(motion.t[0])
     rises = np.flatnonzero((size[:-1] < speed) & (size[1:] >= speed))
     if rises.size == 0:
         return np.nan
@@ -515,7 +540,10 @@ def lyapunov_exponent(
     """
     why, try_ = "it is a number of windows.", "give 200."
     whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)
-    state = np.array(start, dtype=np.float64)
+    for name, value in (("window", window), ("displacement", displacement)):
+        why, try_ = "growth is measured over it.", "leave it out."
+        number(f"lyapunov_exponent.{name}", value, rule="positive", why=why, try_=try_)
+    state = _door(start, [0.0, window])[0]
     direction = np.full(3, np.sqrt(1.0 / 3.0))
     times = np.array([0.0, window])
     tread: Tread | None = None

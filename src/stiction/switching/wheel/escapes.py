@@ -24,8 +24,9 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 _METHOD = EventDriven(rtol=1e-10)
-# largest |omega - omega0| of the search, as a fraction of |omega0|
-_WIDEST = 0.5
+# |omega - omega0| of the first search, as a fraction of |omega0|, or of 1 rad/s if it is zero; and
+# of the last one, over the larger of both. Chosen
+_FIRST, _WIDEST = 0.5, 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def escaping_points(
 
     Raises
     ------
-    ModelError : if there is no such region between r_low and r_high.
+    ModelError : if there is no such region between r_low and r_high, or it is not bounded.
 
     Source: Szalai, Jeffrey 2014, (9), (18); formulas sheet, section 3.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_points_of_the_escaping_region
@@ -84,14 +85,24 @@ def escaping_points(
         number(
             "escaping_points.r", value, unit="m", why="it bounds r.", try_="give 0.152 and 0.186."
         )
+    if not r_low < r_high:
+        got, needs = f"{r_low!r} and {r_high!r}", "r_low < r_high"
+        raise ModelError("escaping_points.r", got, needs, "they bound r.", "exchange them.")
     if abs(wheel.params[0].sin) < 1e-12:
         raise _none(r_low, r_high, "sin(gamma) = 0, where h = 0 does not determine v")
     r = np.linspace(r_low, r_high, 202)[:-1]
-    slip = np.linspace(-_WIDEST, _WIDEST, 2001) * abs(wheel.omega0)
-    grid = np.array(np.meshgrid(r, slip, indexing="ij")).reshape(2, -1)
-    inside = _escapes(wheel, _on_surface(wheel, *grid))
-    if not inside.any():
-        raise _none(r_low, r_high, "no point of h = 0 there has L- < 0 < L+")
+    widest, width = _WIDEST * max(abs(wheel.omega0), 1.0), _FIRST * (abs(wheel.omega0) or 1.0)
+    while True:
+        slip = np.linspace(-width, width, 2001)
+        grid = np.array(np.meshgrid(r, slip, indexing="ij")).reshape(2, -1)
+        inside = _escapes(wheel, _on_surface(wheel, *grid))
+        cut = inside.reshape(r.size, -1)[:, [0, -1]].any()
+        if inside.any() and not cut:
+            break
+        width *= 2.0
+        if width > widest:
+            what = "the region goes on beyond" if cut else "no point has L- < 0 < L+ up to"
+            raise _none(r_low, r_high, f"{what} abs(omega - omega0) = {0.5 * width:.4g} rad/s")
     margin = slip[1] - slip[0]
     low, high = grid[1][inside].min() - margin, grid[1][inside].max() + margin
     rng, points, total = np.random.default_rng(seed), [], 0
@@ -147,7 +158,13 @@ def funnel_exits(
     ends = result_of(*run_task(task))
     from_two_fold = ends.ended("two_fold")
     if not from_two_fold.any():
-        raise _none(r_low, r_high, f"none of {count} points comes from a two-fold")
+        raise ModelError(
+            "funnel_exits",
+            f"none of {count} points comes from a two-fold, for r in [{r_low:.6g}, {r_high:.6g})",
+            "points of an escaping region whose orbits come from a two-fold",
+            "these are the exits.",
+            "take more points, or r closer to that of a two-fold of case 1.",
+        )
     return Escapes(x[from_two_fold].copy(), -ends.time[from_two_fold], float(from_two_fold.mean()))
 
 

@@ -126,7 +126,7 @@ def line_rays_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineRay, ..
     from stiction.switching.wheel.line_kernels import MOST_RAYS, line_rates, sector_rays
 
     x, p = on_line(wheel, x), wheel.params
-    if x[0] == 0.0 and x[1] == 0.0:
+    if x[0] == 0.0 and x[1] == 0.0 and x[2] == wheel.omega0:
         return ()
     # scan and the argument of `line_rates` are scratch
     rates, scan, table = LineRates.table(), np.empty(64), Ray.table(MOST_RAYS)
@@ -147,8 +147,10 @@ def line_exits_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineExit, 
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_exits_at_the_paper_parameters
     """
-    exits = []
-    for ray in line_rays_at(wheel, x):
+    exits, rays = [], line_rays_at(wheel, x)
+    # of several rays of one mode the fastest is the first, which `Leave` takes
+    order = [(ray.kind, ray.mode) for ray in rays]
+    for ray in sorted(rays, key=lambda ray: (order.index((ray.kind, ray.mode)), -ray.growth)):
         speed = math.hypot(*ray.velocity)
         if ray.kind == "rest":
             exits.append(LineExit("rest", "slide", ray.velocity, 0.0, 0.0))

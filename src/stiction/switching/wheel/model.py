@@ -306,6 +306,11 @@ class WheelOnTurntable(SwitchingSystem):
         why, try_ = "it is a state of the two-fold.", "for example 0.1859 and -1.037."
         r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
         omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
+        for field in {"kappa", "k2"} & others.keys():
+            why = "the two-fold determines kappa and k2."
+            raise ModelError(
+                f"{name}.{field}", repr(others[field]), "no value", why, "leave it out."
+            )
         wheel = cls(**others)
         wheel.only_for_the_paper_law("at_two_fold")
         two_fold_there = wheel.two_folds_at(r, omega)

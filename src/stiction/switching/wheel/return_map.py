@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from stiction.core.fields import Declared, Positive
 from stiction.core.method import SharedName
-from stiction.numerics.checks import MOST_SEED, numbers, whole
+from stiction.errors import ModelError
+from stiction.numerics.checks import MOST_SEED, number, numbers, whole
 from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of, share_of
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.escapes import Escapes
@@ -127,9 +128,20 @@ def line_return(
     """
     method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_return")
+    if not isinstance(direction, LineExit):
+        needs = "one of " + ", ".join(map(str, LineExit))
+        why, try_ = "all orbits leave the line in it.", "give LineExit.SLIP_MINUS."
+        raise ModelError("line_return.direction", repr(direction), needs, why, try_)
+    why, try_ = "it bounds the time until the return.", "give 500."
+    number("line_return.t_end", t_end, rule="positive", why=why, try_=try_)
+    why, try_ = "it is the time of sliding before an escape.", "give 0.0."
+    number("line_return.dwell", dwell, rule="nonnegative", why=why, try_=try_)
+    if side not in (1.0, -1.0):
+        why = "an escape ends on one side of h = 0."
+        raise ModelError("line_return.side", repr(side), "1 or -1", why, "give 1.0.")
     points = numbers(
         "line_return.r",
-        np.atleast_1d(np.asarray(r, dtype=np.float64)),
+        np.atleast_1d(r),
         per="point",
         unit="m",
         why="each is a position on the line.",
@@ -291,6 +303,9 @@ def line_orbits(
     """
     method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_orbits")
+    if not isinstance(rule, Rule):
+        why, try_ = "it selects an exit direction at each return.", "give AlwaysSlip()."
+        raise ModelError("line_orbits.rule", repr(rule), "a Rule", why, try_)
     why = "it makes random choices repeatable."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     why, each = "it is a number of returns.", 64.0 * max(np.size(r), 1)

@@ -344,6 +344,62 @@ def test_two_surfaces_at_once_are_reported():
     assert apart.failures == ()
 
 
+def bent(x, p):
+    return [1.0 + 0.5 * (x[0] > 0.0) + 0.25 * (x[0] > p.e), abs(x[1]) + p.a]
+
+
+BENT = st.PiecewiseSmooth(
+    h=lambda x, p: x[2],
+    f_plus=lambda x, p: [*bent(x, p), 1.0],
+    f_minus=lambda x, p: [*bent(x, p), p.a],
+    kinks=[lambda x: x[0], lambda x, p: x[0] - p.e, lambda x: x[1]],
+    x0=[-1.0, 0.0, 1.0],
+    parameters={"e": 0.0, "a": 1.0},
+)
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1e-6, 1e-8])
+def test_kinks_close_to_each_other(gap):
+    found = BENT.with_parameters({"e": gap}).tangents(None, (0.0, 2.0), ("x0[0]",))
+    assert found.order == ("kink", "kink")
+    assert found.final_by[0, 0] == pytest.approx(1.75, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "start", [(-1.0, 0.0, 1.0), (-5.0, 0.5 * (1.0 - np.e), -0.5)], ids=["kinks", "crossing"]
+)
+def test_a_kink_and_another_event_at_once_are_reported(start):
+    system = BENT.with_parameters({"e": 0.0, "a": 0.5}).at_state(start)
+    found = system.tangents(None, (0.0, 2.0), ("x0",))
+    assert [one.kind for one in found.failures] == ["codimension-2 intersection"]
+    assert np.isnan(found.final_by).all()
+
+
+@pytest.mark.parametrize("offset", [1e-6, 1e-10, 1e-13, 1e-18])
+def test_small_parameters(offset):
+    flow = BENT.with_parameters({"e": 1.0, "a": offset}).at_state([-3.0, 0.5, 0.5])
+    found = flow.tangents(None, (0.0, 1.0), ("p.a",))
+    # x2' = x2 + a
+    assert found.final_by[1, 0] == pytest.approx(np.e - 1.0, rel=1e-10)
+    tilted = st.WheelOnTurntable(gamma=offset).tangents(None, (0.0, 0.1), ("gamma",))
+    level = st.WheelOnTurntable(gamma=0.0).tangents(None, (0.0, 0.1), ("gamma",))
+    assert tilted.final_by == pytest.approx(level.final_by, rel=1e-5, abs=1e-12)
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e9])
+def test_rates_of_any_size(rate):
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x, p: [-1.5 * p.c, p.c * (x[0] - 1.0)],
+        f_minus=lambda x, p: [2.0 * p.c, p.c],
+        x0=[0.65, 0.0],
+        parameters={"c": rate},
+    )
+    found = flow.tangents(st.switching.EventDriven(rtol=1e-8), (0.0, 1.0 / rate), ("x0",))
+    assert found.failures == ()
+    assert found.final_by[1, 1] == pytest.approx(1.0, rel=1e-9)
+
+
 def test_a_start_on_a_surface_is_reported():
     found = DEN_HARTOG.at_state([0.0, 0.0]).tangents(None, (0.0, 1.0), ("x0",))
     assert [one.kind for one in found.failures] == ["start on a surface"]
@@ -355,6 +411,12 @@ def test_names_are_checked():
     assert belt.with_parameter("alpha", 0.2).parameter("alpha") == 0.2
     with pytest.raises(st.ModelError, match="did you mean 'alpha'"):
         belt.tangents(None, (0.0, 1.0), ("alfa",))
+    for span in ((1.0, 0.5), (0.0, np.nan)):
+        with pytest.raises(st.ModelError, match="t_span"):
+            belt.tangents(None, span, ("alpha",))
+    for to in ("mu", [3]):
+        with pytest.raises(st.ModelError, match="list of names"):
+            belt.tangents(None, (0.0, 1.0), to)
     with pytest.raises(st.ModelError, match=r"x0\[1\]"):
         belt.tangents(None, (0.0, 1.0), ("x0[2]",))
     with pytest.raises(st.ModelError, match=r"BeltOscillator\.mu0"):

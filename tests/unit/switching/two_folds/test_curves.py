@@ -74,9 +74,12 @@ class Bent(SwitchingSystem):
         )
 
 
-def test_changes_on_the_normal_form():
+@pytest.mark.parametrize(
+    ("start", "step"), [(-1.2, 0.2), (-2.0 / 3.0, 0.1), (-1.0, 0.5), (-1.0, 50)]
+)
+def test_changes_on_the_normal_form(start, step):
     curve = continue_two_fold(
-        lambda p: NormalForm(p, -1.5), (0.1, 0.1, 0.1), start=-1.2, span=(-2.0, 2.0), step=0.2
+        lambda p: NormalForm(p, -1.5), (0.1, 0.1, 0.1), start=start, span=(-2.0, 2.0), step=step
     )
     assert curve.ended == ("the parameter reached -2", "the parameter reached 2")
     assert (np.diff(curve.parameter) > 0.0).all()
@@ -85,6 +88,32 @@ def test_changes_on_the_normal_form():
     places = [change.parameter for change in curve.changes]
     assert np.allclose(places, [-2.0 / 3.0, 0.0, 1.5], atol=1e-11)
     assert [(change.before, change.after) for change in curve.changes] == [(1, 3), (3, 3), (3, 3)]
+
+
+def test_a_point_on_a_boundary_hides_no_change():
+    # from an end of the span; the fifth point is on the boundary
+    curve = continue_two_fold(
+        lambda p: NormalForm(p, -1.0), (0.1, 0.1, 0.1), start=-2.0, span=(-2.0, 0.0), step=0.125
+    )
+    assert (np.diff(curve.parameter) > 0.0).all()
+    changes = [(change.boundary, change.before, change.after) for change in curve.changes]
+    assert changes == [("J1 J2 = 1", 1, 3)]
+    assert abs(curve.changes[0].parameter + 1.0) < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"spans": ((-0.1, 0.1),), "start": (0.01,)}, "spans"),
+        ({"spans": 3}, "spans"),
+        ({"start": 3.0}, "start"),
+        ({"boundary": ["J1 = 0"]}, "boundary"),
+    ],
+)
+def test_what_two_parameters_need(changed, word):
+    given = {"boundary": "J1 = 0", "start": (0.01, -1.0), "spans": ((-0.1, 0.1), (-1.05, -0.95))}
+    with pytest.raises(ModelError, match=f"continue_boundary.{word}"):
+        continue_boundary(NormalForm, guess=(0.1, 0.1, 0.1), **given | changed)
 
 
 def test_boundaries_of_the_normal_form():

@@ -400,6 +400,18 @@ def test_a_fold_alone_is_named():
         two_fold(system, (0.1, 0.2, 0.3))
 
 
+def test_a_slow_flow_has_the_same_two_fold():
+    slow = PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x: [-1e-12 * x[1], 1e-12, -1.2e-12],
+        f_minus=lambda x: [1e-9 * x[2], -1.5e-9, 1e-9],
+        x0=[0.1, 0.1, 0.1],
+    )
+    found = two_fold(slow, slow.x0)
+    assert np.allclose([found.J1, found.J2], [-1.2, -1.5], rtol=0.0, atol=1e-12)
+    assert found.case == 1
+
+
 def test_equilibria_and_kinks_are_no_two_folds():
     along = plain(lambda x: (-x[0], -x[1], -x[2]), lambda x: (-x[0], -x[1], -x[2]))
     with pytest.raises(SolveError, match="tangent"):

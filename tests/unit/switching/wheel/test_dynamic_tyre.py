@@ -247,6 +247,11 @@ def test_linear_at_first():
     assert np.all(growth[:, :, 0] <= 1.0 + 1e-6)
 
 
+def test_a_motion_that_starts_off_the_surface_has_left_it():
+    result = sensitivity(WHEEL, (0.2, 0.1, -0.95), [0.0, 0.001], copies=1, exit_speed=1e-9)
+    assert (result.exit_time == 0.0).all()
+
+
 def test_a_stiffer_tyre_is_more_sensitive_and_the_papers_patch_is_not():
     times = np.linspace(0.0, 0.5, 251)
     exponents = []
@@ -285,6 +290,25 @@ def test_bad_input():
         WHEEL.integrate((0.1, np.nan, 0.0), [0.0, 1.0])
     with pytest.raises(ModelError, match=r"integrate\.tread\.displacement"):
         WHEEL.integrate(AT_FOLD, [0.0, 1.0], tread=Tread(np.zeros(3), np.zeros(3)))
+    none = np.zeros(WHEEL.nodes + 1)
+    for tread in (
+        Tread(none, none, offset=5.0),
+        Tread(none, none, front=np.nan),
+        Tread(none, none + 7.0),
+        Tread(none + 1.0, none),
+        3,
+    ):
+        with pytest.raises(ModelError, match=r"integrate\.tread"):
+            WHEEL.integrate(AT_FOLD, [0.0, 1.0], tread=tread)
+    with pytest.raises(ModelError, match=r"sensitivity\.times"):
+        sensitivity(WHEEL, AT_FOLD, [0.0])
+    with pytest.raises(ModelError, match=r"sensitivity\.apart"):
+        sensitivity(WHEEL, AT_FOLD, [0.0, 0.01], apart=np.nan)
+    for wrong in ({"displacement": 0.0}, {"window": 0.0}):
+        with pytest.raises(ModelError, match=r"lyapunov_exponent"):
+            lyapunov_exponent(WHEEL, AT_FOLD, windows=1, **wrong)
+    with pytest.raises(ModelError, match=r"steady\.h"):
+        WHEEL.steady("a", 1.0)
     with pytest.raises(ModelError, match=r"sensitivity\.displacements"):
         sensitivity(WHEEL, AT_FOLD, [0.0, 0.01], displacements=(0.0,))
 
@@ -308,6 +332,8 @@ def test_a_motion_goes_on_from_its_tread():
     second = WHEEL.integrate(first.states[-1], [0.05, 0.1], tread=first.tread)
     assert_allclose(second.states[-1], whole.states[-1], rtol=1e-9)
     assert_allclose(second.tread.displacement, whole.tread.displacement, atol=1e-12)
+    # what the tread stores at the start of a motion is no work in it
+    assert_allclose(first.work + second.work, whole.work, rtol=1e-9)
 
 
 def test_lyapunov_exponent_of_a_spiral():

@@ -338,6 +338,8 @@ def test_at_two_fold():
         WheelOnTurntable.at_two_fold(0.1859, -0.963)  # g* < 0 with r* > 0
     with pytest.raises(ModelError, match="k2"):
         WheelOnTurntable.at_two_fold(0.1, -1.037)  # at the rest place of the spring
+    with pytest.raises(ModelError, match=r"at_two_fold\.kappa"):
+        WheelOnTurntable.at_two_fold(0.1859, -1.037, kappa=0.3)
     for gamma in (0.0, 0.5 * np.pi):
         with pytest.raises(ModelError, match="fig4_flags"):
             WheelOnTurntable.at_two_fold(0.1859, -1.037, gamma=gamma)
@@ -594,6 +596,18 @@ def test_other_branch_of_the_line():
             h, g = wheel._all_functions(x + 1e-7 * field)
             assert abs(math.remainder(math.atan2(h, g) - exit_.angle, 2.0 * math.pi)) < 1e-5
     assert wheel.line_exits(np.array([0.0, 0.0, wheel.omega0])) == ()
+    level = WheelOnTurntable(d=0.0)
+    assert [exit_.kind for exit_ in level.line_exits(np.array([0.0, 0.0, -1.2]))] == ["slide"]
+
+
+def test_the_fastest_of_several_exits_of_one_mode_is_the_first():
+    from stiction.switching.wheel.line import line_rays_at
+
+    wheel = WheelOnTurntable(gamma=0.75)
+    rays = [ray for ray in line_rays_at(wheel, (0.84, 0.0, -1.0)) if ray.outgoing]
+    assert [ray.mode for ray in rays] == ["+", "+"]
+    fastest = max(rays, key=lambda ray: ray.growth)
+    assert wheel.line_exits([0.84, 0.0, -1.0])[0].angle == fastest.angle
 
 
 def test_rest_within_the_hexagon():

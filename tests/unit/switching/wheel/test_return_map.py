@@ -180,8 +180,31 @@ def test_points_of_the_escaping_region():
         assert normal @ WHEEL.field(point, 1.0) > 0.0 > normal @ WHEEL.field(point, -1.0)
     with pytest.raises(ModelError, match="no point"):
         escaping_points(WHEEL, 5, 0.2, 0.3)
+    with pytest.raises(ModelError, match="r_low < r_high"):
+        escaping_points(WHEEL, 5, 0.186, 0.152)
+    with pytest.raises(ModelError, match=r"funnel_exits: got none of 3 points"):
+        funnel_exits(WHEEL, 3, 0.152, 0.153)
+    # slow turntables have the region at speeds far from theirs
+    for slow in (0.0, -0.05):
+        slip = escaping_points(WheelOnTurntable(omega0=slow), 50, 0.152, 0.186)[:, 2] - slow
+        assert slip.min() < -1.3
+        assert slip.max() > -1.7
     with pytest.raises(ModelError, match="does not determine v"):
         escaping_points(WheelOnTurntable(gamma=0.0), 5, 0.1, 0.2)
+
+
+def test_line_return_checks_its_input():
+    for wrong, word in (
+        ({"direction": 1}, "direction"),
+        ({"t_end": np.nan}, "t_end"),
+        ({"dwell": -1.0}, "dwell"),
+        ({"side": 0}, "side"),
+        ({"r": ["a"]}, "r"),
+    ):
+        with pytest.raises(ModelError, match=rf"line_return\.{word}:"):
+            line_return(**{"wheel": WHEEL, "r": [0.17], "direction": LineExit.SLIDE} | wrong)
+    with pytest.raises(ModelError, match="a Rule"):
+        line_orbits(WHEEL, [0.17], None, 1)
 
 
 LOW, CUT, HIGH = 0.182890, 0.1833821706, 0.184632
