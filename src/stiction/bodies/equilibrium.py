@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,7 @@ class _Statics(NamedTuple):
     """
 
     m: Mechanics | SpatialMechanics
-    contacts: Table[object]
+    contacts: Table[Any]
     mu: Floats
     rows: Floats
     loads: Floats
@@ -119,13 +119,13 @@ def rests(system: RigidBodies | SpatialBodies) -> Rest:
     statics = _statics(system)
     n, contacts = system.n, statics.contacts
     found = _programme(statics, -statics.loads[..., None] / statics.scale)
-    pairs = tuple(f"{name_of(n, int(c.first))} on {name_of(n, int(c.second))}" for c in contacts)  # type: ignore[attr-defined]
+    pairs = tuple(f"{name_of(n, int(c.first))} on {name_of(n, int(c.second))}" for c in contacts)
     if found is None:
         return Rest(False, "no", "no admissible forces balance the loads", pairs, None)
     forces = statics.scale * found.reshape(len(contacts), statics.m.components)
     answer, why = _must(statics, forces)
     if not isinstance(system, RigidBodies):
-        forces = statics.m.in_axes(contacts, forces)  # type: ignore[arg-type]
+        forces = statics.m.in_axes(contacts, forces)
     return Rest(True, answer, why, pairs, forces)
 
 
@@ -301,6 +301,6 @@ def _must(statics: _Statics, forces: Floats) -> tuple[str, str]:
         return "yes", "the loads on each body cancel"
     pushed = np.zeros_like(m.inverse)
     pushed[: m.n] = statics.loads * m.inverse[: m.n]
-    q = m.contact_velocities(contacts, pushed)  # type: ignore[arg-type]
-    answer = uniqueness(m.problem(contacts, q), forces).velocities  # type: ignore[arg-type]
+    q = m.contact_velocities(contacts, pushed)
+    answer = uniqueness(m.problem(contacts, q), forces).velocities
     return ("yes" if answer.answer == "unique" else "not decided"), answer.criterion

@@ -95,7 +95,7 @@ class StudyFigures(Animated):
         for k, word in enumerate(words):
             these, colour = found[:, k], MASS_COLOURS[k % len(MASS_COLOURS)]
             areas = (self._marker_size(axes) * inside[these, k]) ** 2
-            ax.scatter(*places[these].T, s=areas, c=colour, marker="s", lw=0)
+            ax.scatter(places[these, 0], places[these, 1], s=areas, c=colour, marker="s", lw=0)
             ax.plot([], [], "s", ms=4.0, color=colour, label=word, mew=0)
         self._label(ax, axes)
         key(ax, columns=min(len(words), 3), markers=1.5)
@@ -251,7 +251,7 @@ class StudyFigures(Animated):
         else:
             places, at = _places(x[good], y[good])
             mean = np.bincount(at, drawn[good]) / np.bincount(at)
-            ax.scatter(*places.T, c=mean, s=6, lw=0, **scale)
+            ax.scatter(places[:, 0], places[:, 1], c=mean, s=6, lw=0, **scale)
         self._label(ax, axes)
         colour_bar(ax, colours, limits, _words(name), self.unit(name))
         return figure

@@ -116,7 +116,7 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _check(data: Sequence[ChainData], reference: int) -> None:
+def _check(data: Sequence[ChainData], reference: object) -> None:
     if len(data) < 2:
         raise ModelError(
             f"{_WHERE}.runs",

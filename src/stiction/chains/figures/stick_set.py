@@ -102,7 +102,8 @@ def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tup
             [(i, i + 1) for i in range(n - 1)] if n <= 3 else [(0, 1), (0, n - 1), (n - 2, n - 1)]
         )
     chosen = []
-    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+    given: Any = pairs
+    for pair in given if isinstance(given, Iterable) else [given]:
         if np.shape(pair) != (2,):
             raise ModelError(
                 "plot.stick_set.pairs",

@@ -244,7 +244,7 @@ def _unfolded(value: object) -> object:
     """Return a value with tuples in place of dictionaries."""
     if type(value) is dict:
         return tuple((key, _unfolded(entry)) for key, entry in value.items())
-    return tuple(map(_unfolded, value)) if type(value) in (tuple, list) else value
+    return tuple(map(_unfolded, value)) if isinstance(value, tuple | list) else value
 
 
 def _library_name(value: object) -> str | None:

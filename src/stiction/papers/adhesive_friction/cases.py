@@ -251,6 +251,7 @@ def extract(run: Run, case: Case) -> Curves:
 
 def _begin(case: Case, time: Floats) -> int:
     start = case.system.assembled().readings.start
+    start = time[0] if start is None else start
     return min(int(np.searchsorted(time, start - 1e-12)), time.size - 1)
 
 

@@ -127,7 +127,7 @@ def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
     # frames have the same lines
     judged = points = points[:1] if (points == points[0]).all() else points
     if len(points) > 1:
-        rates, even = slopes(knots, points, np.zeros(0)), np.linspace(*knots[[0, -1]], _JUDGED)
+        rates, even = slopes(knots, points, np.zeros(0)), np.linspace(knots[0], knots[-1], _JUDGED)
         judged, points = (hermite(at, knots, points, rates) for at in (even, time))
     layers: list[m.Layer] = []
     both = [zip(*map(data.surfaces, places), strict=True) for places in (judged, points)]

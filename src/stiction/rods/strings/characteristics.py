@@ -413,7 +413,7 @@ def strings_of(system: RollingStrings) -> Table[String]:
     return strings
 
 
-def alike_mobilities(strings: Table[String]) -> npt.NDArray[np.bool_]:
+def alike_mobilities(strings: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return (...) whether |s'|/c is the same on both of the strings (..., 2), at any V."""
     ratio = np.abs(strings["rate"]) / strings["speed"]
     return np.asarray(np.abs(ratio[..., 0] - ratio[..., 1]) <= 1e-12 * ratio.max(axis=-1))

@@ -300,7 +300,7 @@ class _Panels(NamedTuple):
 
     stack : (s, 2) begins and widths of panels that wait
     begin, width, halved : (m,) those that are evaluated together; 1 if one is to be halved
-    x, wave_of, index, coordinate, sign : (m n), (2, m n): points, and their characteristics
+    x, wave_of, cubic, coordinate, sign : (m n), (2, m n): points, and their characteristics
     values : (string, 2, m n) waves R and L
     """
 
@@ -310,7 +310,7 @@ class _Panels(NamedTuple):
     halved: Ints
     x: Floats
     wave_of: Ints
-    index: Ints
+    cubic: Ints
     coordinate: Floats
     sign: Floats
     values: Floats
@@ -441,8 +441,8 @@ def _evaluate(
         at.coordinate[1, a] -= out
         at.coordinate[0, b] -= out
         at.coordinate[1, b] += out
-    _locate_cubics(at.wave_of, at.coordinate, pair, guide, at.index)
-    _values(at.wave_of, at.coordinate, at.index, at.sign, pair.cubics, at.values[i])
+    _locate_cubics(at.wave_of, at.coordinate, pair, guide, at.cubic)
+    _values(at.wave_of, at.coordinate, at.cubic, at.sign, pair.cubics, at.values[i])
     for n in range(count):
         a, b, missed, within = n * each, n * each + each - 1, 0.0, True
         for e in range(2):
@@ -451,11 +451,11 @@ def _evaluate(
             # the coordinate of R decreases along the string, that of L increases
             sign = c if e == 0 else -c
             for j in (a, b):
-                cubic = pair.cubics[at.wave_of[e, j], at.index[e, j]]
+                cubic = pair.cubics[at.wave_of[e, j], at.cubic[e, j]]
                 d = at.coordinate[e, j] - cubic.knot
                 square = part_of_square(d, cubic.c0, cubic.c1, cubic.c2, cubic.c3)
                 missed += (-sign if j == a else sign) * (cubic.square + square)
-            within = within and at.index[e, a] == at.index[e, b]
+            within = within and at.cubic[e, a] == at.cubic[e, b]
         wide = at.width[n] > _NARROWEST * string.length and not within
         if wide and abs(missed) > limit:
             at.halved[n] = 1

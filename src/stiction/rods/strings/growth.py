@@ -277,7 +277,8 @@ def spectrum(
         )
     signal = np.asarray(variable.values, dtype=np.float64)
     why, try_ = "the signal is multiplied by it.", "for example numpy.hanning."
-    if not callable(window):
+    given: object = window
+    if not callable(given):
         got, needs = repr(window), "a function of the number of samples"
         raise ModelError("spectrum.window", got, needs, why, try_)
     weights = np.asarray(window(signal.size), dtype=np.float64)

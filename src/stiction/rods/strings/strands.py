@@ -288,7 +288,7 @@ def extrapolated(
                 ]
             )
         )
-    limit, doubt = to_zero_width(sizes, np.array(values))
+    limit, doubt = to_zero_width(sizes.tolist(), np.array(values))
     asked = slice(times.size - wanted.size, None)
     # in the order of `values`
     s1, s2, contact_force, u1, v1 = limit[:, asked]

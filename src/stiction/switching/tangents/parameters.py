@@ -192,7 +192,7 @@ def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]
     value, wide = parameter_of(system, name), system.compiled.m * system.compiled.n
     level = 0
     while level < _LEVELS:
-        high = low = 0.0
+        high, low = np.zeros(()), np.zeros(())
         for k, (eighth, sixth) in enumerate(_WEIGHTS, 1):
             ends = [_numbers(system, name, value + side * k * length) for side in (1.0, -1.0)]
             rows = [np.append(x, np.zeros(wide) if p is None else np.ravel(p)) for x, p in ends]

@@ -336,7 +336,8 @@ class DynamicTyreWheel(Declared):
         size = self.nodes + 1
         if tread is None:
             tread = Tread(np.zeros(size), np.zeros(size))
-        if not isinstance(tread, Tread):
+        given: object = tread
+        if not isinstance(given, Tread):
             why, try_ = "it is the state of the tread.", "give the `tread` of a motion."
             raise ModelError("integrate.tread", repr(tread), "a Tread", why, try_)
         why, try_ = "it has one number per element.", "give the tread of an equal number of nodes."

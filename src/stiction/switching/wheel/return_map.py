@@ -128,7 +128,8 @@ def line_return(
     """
     method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_return")
-    if not isinstance(direction, LineExit):
+    given: object = direction
+    if not isinstance(given, LineExit):
         needs = "one of " + ", ".join(map(str, LineExit))
         why, try_ = "all orbits leave the line in it.", "give LineExit.SLIP_MINUS."
         raise ModelError("line_return.direction", repr(direction), needs, why, try_)
@@ -303,7 +304,8 @@ def line_orbits(
     """
     method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_orbits")
-    if not isinstance(rule, Rule):
+    given: object = rule
+    if not isinstance(given, Rule):
         why, try_ = "it selects an exit direction at each return.", "give AlwaysSlip()."
         raise ModelError("line_orbits.rule", repr(rule), "a Rule", why, try_)
     why = "it makes random choices repeatable."
