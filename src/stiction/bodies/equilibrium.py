@@ -127,7 +127,9 @@ def steepest_rest(system: RigidBodies) -> float:
     _refuse_space("steepest_rest.system", system)
     if system.springs or any(np.any(body.force) or body.moment for body in system.bodies):
         got, needs = "loads beside gravity", "gravity alone"
-        why = "the tilt is a turn of gravity alone, and other loads would not turn with it."
+        why = (
+            "a tilt rotates the direction of gravity only; other loads would keep their directions."
+        )
         try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
     contacts, rows, loads, scale = _balance(system)

@@ -183,7 +183,7 @@ class Polygon(_Cornered):
             raise ModelError("Polygon.points", got, needs, why, "give [[0, 0], [1, 0], [0, 1]].")
         if shape[0] > CORNERS_MOST:
             got, needs = f"{shape[0]} corners", f"at most {CORNERS_MOST}"
-            why = "contacts are identified by the numbers of corners, which have this bound."
+            why = "contacts are identified by corner numbers, which have this upper bound."
             raise ModelError("Polygon.points", got, needs, why, "leave out corners.")
         points = floats_of(self.points)
         if not np.isfinite(points).all():
@@ -201,9 +201,9 @@ class Polygon(_Cornered):
         angles = np.arctan2(turn, (before * after).sum(axis=1)).sum()
         if not turn.min() > _STRAIGHT * size * size or abs(abs(angles) - 2.0 * math.pi) > 1e-6:
             worst = int(np.argmin(turn))
-            got = f"corner {number[worst] + 1} that does not turn outwards"
+            got = f"corner {number[worst] + 1} that is not convex"
             if turn[worst] > 0.0 and abs(angles) > 7.0:
-                got = "corners that turn outwards more than once around"
+                got = "an outline that winds around more than once"
             raise ModelError(
                 "Polygon.points",
                 got,

@@ -60,7 +60,7 @@ def _checked(window: tuple[float, float] | None, data: ChainData) -> tuple[float
         raise ModelError(
             "plot.onset.window",
             repr(window),
-            "a begin and a later end [s]",
+            "a start and a later end [s]",
             "the diagram shows the times between them.",
             f"for example window=({begin:.4g}, {end:.4g}).",
         )

@@ -53,7 +53,7 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
         begin, end = float(window[0]), float(window[1])
     else:
         unit = f" [{unit_of(run)}]" if unit_of(run) else ""
-        needs = f"a begin and a later end between {begin:.6g} and {end:.6g}{unit}"
+        needs = f"a start and a later end between {begin:.6g} and {end:.6g}{unit}"
         why, try_ = "frames are made from the saved states.", "leave it out to show the whole run."
         raise ModelError("animate.window", repr(window), needs, why, try_)
     even = np.linspace(begin, end, max(2, count))

@@ -383,7 +383,10 @@ class Path:
         note = "largest |s'|/c; fails if the contact reaches the wave speed or its law folds back"
         checks = [Check("contact_subsonic", subsonic, fast, 1.0, when, note)]
         value, when = float(now.alone), float(now.alone_at) + start
-        note = "contact velocity without contact force, over V_m; below 1 one root is subsonic"
+        note = (
+            "contact velocity without contact force, over the least one at which the contact "
+            "reaches the speed of the waves; below 1 one root is subsonic"
+        )
         (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
         linear = abs(abs(a) / c1 - abs(b) / c2) <= 1e-12 * max(abs(a) / c1, abs(b) / c2)
         if linear:

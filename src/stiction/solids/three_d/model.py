@@ -34,7 +34,9 @@ Floats = npt.NDArray[np.float64]
 _BYTES_OF_HEXAHEDRON = 137_000
 ENDS = ("back", "front")
 
-_PART = Part("a body is made of these.", "see the docstring of SweptBody.")
+_PART = Part(
+    "a swept body consists of a mesh, a material and elements.", "see the docstring of SweptBody."
+)
 _BREAKS = Finite(
     "m", "they bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )

@@ -103,7 +103,9 @@ class Occupation(Declared):
         ):
             if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
                 try_ = "for example axes=('x1', 'x2'), bins=(100, 100)."
-                raise ModelError(f"Occupation.{name}", repr(pair), "two of them", why, try_)
+                raise ModelError(
+                    f"Occupation.{name}", repr(pair), "a pair, one entry per axis", why, try_
+                )
         for count in counts:
             whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
         # memory: each block of starts has its own grid before their sum

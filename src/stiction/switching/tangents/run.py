@@ -279,7 +279,10 @@ class _Tangent(ModeFlow):
         curved = np.abs(values - mean - 0.5 * signs_of @ jumps).max(axis=0)
         scale = np.asarray(self.system.compiled.scale)
         if (curved / scale).max() > _ADDITIVE * (np.abs(jumps) / scale).max():
-            reason = "the start slides on two surfaces; derivatives differ by the order of return"
+            reason = (
+                "the start slides on two surfaces; derivatives depend on which surface is reached "
+                "first"
+            )
             self._fail(start, "start on a surface", reason)
             return
         rows = [self._gradient_of_h(int(i), x, start) for i in sliding]
@@ -435,8 +438,8 @@ class _Tangent(ModeFlow):
         limit = _GRAZING * self.tol * float(reach)
         if depth < limit:
             reason = (
-                f"the orbit would pass surface {what + 1} by {depth:.2g} only, "
-                f"less than {limit:.2g}"
+                f"the orbit almost grazes surface {what + 1}: without the jump of the field it "
+                f"would cross to a depth of {depth:.2g} only, less than {limit:.2g}"
             )
             self._fail(t, "grazing", reason)
 

@@ -133,7 +133,7 @@ class StringData(RunData):
             raise ModelError(
                 "plot.window",
                 repr(window),
-                f"a begin and a later end between {begin:.6g} and {end:.6g}",
+                f"a start and a later end between {begin:.6g} and {end:.6g}",
                 "saved states are drawn.",
                 "leave it out to draw the whole run.",
             )
