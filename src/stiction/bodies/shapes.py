@@ -188,7 +188,7 @@ class Polygon(_Cornered):
         points = floats_of(self.points)
         if not np.isfinite(points).all():
             got = "a coordinate that is not a finite number"
-            raise ModelError("Polygon.points", got, needs, why, "correct it.")
+            raise ModelError("Polygon.points", got, needs, why, "correct this coordinate.")
         points, power = _scaled(points)
         points = points - points.mean(axis=0)
         after = np.roll(points, -1, axis=0)

@@ -226,7 +226,7 @@ class ConvexHull(_Polyhedron):
         points = floats_of(self.vertices)
         if not np.isfinite(points).all():
             got = "a coordinate that is not a finite number"
-            raise ModelError(where, got, needs, why, "correct it.")
+            raise ModelError(where, got, needs, why, "correct this coordinate.")
         # about 1 m large, by a power of two: volumes and moments neither overflow nor vanish
         first = math.frexp(float(np.abs(points).max()))[1]
         scaled = np.ldexp(points, -first)

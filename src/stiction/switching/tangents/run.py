@@ -450,7 +450,7 @@ class _Tangent(ModeFlow):
         values, rates = self.system.surfaces_at(x), self.system.gradient(x) @ rate
         ahead = (sides != 0.0) & (np.abs(values) < close * np.abs(rates))
         if end - self.last_jump < close or ahead.any():
-            reason = f"the run ends at an event, within its error {close:.2g}"
+            reason = f"the run ends at an event, to within the error {close:.2g} of its time"
             self._fail(end, "event at the end", reason)
 
     def _note_end(self) -> None:
