@@ -56,6 +56,41 @@ def test_a_pyramid_of_spheres():
     assert B.steepest_rest(ball, [0.0, 1.0, 0.0]) == pytest.approx(0.0, abs=1e-9)
 
 
+def test_stacks_that_tip_about_corners():
+    """Tilts towards no edge, with friction at many contacts: the answer is where `rests` ends."""
+    for shift, mu in (([0.1, -0.15], 1.0), ([-0.12, 0.07], 2.0)):
+        cubes = [CUBE, B.SpatialBody(B.Cuboid(1.0, 1.0, 1.0), position=[*shift, 1.5])]
+        system = B.SpatialBodies(cubes, [FLOOR], law=st.Coulomb(mu))
+        tilt = B.steepest_rest(system, [0.3, 0.7, 0.0])
+        unit = np.array([0.3, 0.7, 0.0]) / math.hypot(0.3, 0.7)
+        for factor, may in ((0.99999, True), (1.00001, False)):
+            gravity = 9.81 * (math.tan(factor * tilt) * unit - [0.0, 0.0, 1.0])
+            turned = B.SpatialBodies(cubes, [FLOOR], gravity=gravity, law=st.Coulomb(mu))
+            assert B.rests(turned).may is may
+
+
+def test_bodies_apart_do_not_share_a_scale():
+    """A light cube slides beside a heavy one that stands; untilted means the given gravity."""
+    gravity = [9.81 * math.sin(0.3), 0.0, -9.81 * math.cos(0.3)]
+    bound = math.tan(0.3)
+    light = B.SpatialBody(B.Cuboid(1.0, 1.0, 1.0), position=[9.0, 0.0, 0.5])
+    heavy = B.SpatialBody(B.Cuboid(1.0, 1.0, 1.0), mass=1e9, position=[0.0, 0.0, 0.5])
+    for mu, may in ((0.999 * bound, False), (1.001 * bound, True)):
+        beside = B.SpatialBodies([light], [FLOOR], gravity=gravity, law=st.Coulomb(mu))
+        assert B.rests(beside).may is may
+        both = B.SpatialBodies([heavy, light], [FLOOR], gravity=gravity, law=st.Coulomb(mu))
+        assert B.rests(both).may is may
+        tilt = B.steepest_rest(beside, [-math.cos(0.3), 0.0, -math.sin(0.3)])
+        assert math.isnan(tilt) is not may
+    recess = [
+        B.SpatialSupport(B.HalfSpace([-x, -y, 0.0]), position=[0.5 * x, 0.5 * y, 0.0])
+        for x, y in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+    ]
+    for mu in (0.0, 0.5):
+        held = B.SpatialBodies([CUBE], [FLOOR, *recess], law=st.Coulomb(mu))
+        assert B.steepest_rest(held, [1e200, 0.0, 0.0]) == 0.5 * math.pi
+
+
 def test_stacks_as_in_the_plane():
     """Stacks of boxes shifted along x, tilted about y: the cuboids may rest where the boxes may."""
     rng = np.random.default_rng(5)
@@ -84,7 +119,7 @@ def test_stacks_as_in_the_plane():
     [
         (None, r"steepest_rest.towards: got None; needs a direction in space"),
         ([0.0, 0.0, 0.0], r"got a vector of length 0"),
-        ([1.0, 0.0, 1.0], r"got a direction along gravity"),
+        ([1.0, 0.0, 1.0], r"got a direction that is not normal to gravity"),
         ([1.0, 0.0], r"steepest_rest.towards"),
     ],
 )

@@ -9,12 +9,14 @@ that it must can also move under the same loads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from stiction.bodies.contacts import name_of
 from stiction.bodies.mechanics import Mechanics
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Rest", "rests", "steepest_rest"]
 
 Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
 
 # least load, over the largest one, of which an imbalance is taken: rounding of forces that a light
 # body carries between heavy ones is no imbalance. Chosen
@@ -40,6 +43,8 @@ _LIGHT = 1e-6
 _STEEPEST = 1e6
 # coefficient of friction of a pyramid of eight faces inside the cone, over that of the cone
 _INSIDE = float(np.cos(np.pi / 8))
+# most linear programmes with cuts. Chosen
+_MOST_ROUNDS = 300
 # largest cosine of the angle between gravity and a direction normal to it. Chosen
 _ALONG = 1e-9
 
@@ -81,9 +86,9 @@ class _Statics(NamedTuple):
     ----------
     contacts : (c,) table
     mu : (c,) coefficients of friction
-    rows : (k n, d c) J^T: loads on bodies by unit forces of contacts
+    rows : (n, k, c, d) J^T: loads on bodies by unit forces of contacts
     loads : (n, k) loads on bodies; in space moments are about principal axes [N], [N m]
-    scale : the largest load [N]
+    reach : (n,) sizes of the bodies [m]
     """
 
     m: Mechanics | SpatialMechanics
@@ -91,7 +96,19 @@ class _Statics(NamedTuple):
     mu: Floats
     rows: Floats
     loads: Floats
-    scale: float
+    reach: Floats
+
+    def groups(self) -> Iterator[tuple[Wholes, _Statics]]:
+        """Return the numbers of contacts and the statics of each group of bodies that touch."""
+        n, first, second = len(self.loads), self.contacts["first"], self.contacts["second"]
+        pair = second < n
+        links = coo_array((np.ones(int(pair.sum())), (first[pair], second[pair])), shape=(n, n))
+        count, group = connected_components(links, directed=False)
+        for k in range(count):
+            bodies, own = np.flatnonzero(group == k), np.flatnonzero(group[first] == k)
+            contacts, rows = self.contacts[own], self.rows[bodies][:, :, own]
+            loads, reach = self.loads[bodies], self.reach[bodies]
+            yield own, _Statics(self.m, contacts, self.mu[own], rows, loads, reach)
 
 
 def rests(system: RigidBodies | SpatialBodies) -> Rest:
@@ -100,7 +117,7 @@ def rests(system: RigidBodies | SpatialBodies) -> Rest:
     Velocities at the start, and those of supports, are ignored. Surfaces touch whose gap is at most
     1e-6 of the smallest thickness of a body, as coordinates with six digits have it. Forces balance
     each body to 1e-10 of its load, or to 1e-16 of the largest load if that is more. In space they
-    lie within the cones to 1e-9 of the largest load.
+    lie within the cones to 1e-9 of the largest load of bodies that touch each other.
 
     Raises
     ------
@@ -118,11 +135,10 @@ def rests(system: RigidBodies | SpatialBodies) -> Rest:
     """
     statics = _statics(system)
     n, contacts = system.n, statics.contacts
-    found = _programme(statics, -statics.loads[..., None] / statics.scale)
+    forces = _forces(statics)
     pairs = tuple(f"{name_of(n, int(c.first))} on {name_of(n, int(c.second))}" for c in contacts)
-    if found is None:
+    if forces is None:
         return Rest(False, "no", "no admissible forces balance the loads", pairs, None)
-    forces = statics.scale * found.reshape(len(contacts), statics.m.components)
     answer, why = _must(statics, forces)
     if not isinstance(system, RigidBodies):
         forces = statics.m.in_axes(contacts, forces)
@@ -131,8 +147,7 @@ def rests(system: RigidBodies | SpatialBodies) -> Rest:
 
 def is_balanced(system: RigidBodies | SpatialBodies) -> bool:
     """Return whether the bodies may rest, without asking whether they must."""
-    statics = _statics(system)
-    return _programme(statics, -statics.loads[..., None] / statics.scale) is not None
+    return _forces(_statics(system)) is not None
 
 
 def steepest_rest(
@@ -140,7 +155,7 @@ def steepest_rest(
 ) -> float:
     """Return the largest angle by which gravity may turn while the bodies may rest.
 
-    The bodies and supports are tilted together. nan if they may not rest untilted.
+    The bodies and supports are tilted together. nan if they may not rest under the given gravity.
 
     Parameters
     ----------
@@ -169,16 +184,20 @@ def steepest_rest(
         try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
     statics = _statics(system)
-    # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear
     side = _direction(system, towards)
-    turned = np.zeros_like(statics.loads)
-    weights = np.linalg.norm(statics.loads[:, : len(side)], axis=1)
-    turned[:, : len(side)] = weights[:, None] * side
-    found = _programme(statics, -np.stack([statics.loads, turned], axis=2) / statics.scale)
-    if found is None:
+    if _forces(statics) is None:
         return float("nan")
+    # gravity turned by a is g (cos a + sin a turned by a right angle): over cos a it is linear
+    least = _STEEPEST
+    for _, group in statics.groups():
+        turned = np.zeros_like(group.loads)
+        weights = np.linalg.norm(group.loads[:, : len(side)], axis=1)
+        turned[:, : len(side)] = weights[:, None] * side
+        found = _programme(group, np.stack([group.loads, turned], axis=2))
+        # forces balance it untilted, but for rounding
+        least = min(least, 0.0 if found is None else float(found[-1]))
     # at its bound the factor is not limited by the contacts
-    return 0.5 * np.pi if found[-1] > 0.999 * _STEEPEST else float(np.arctan(found[-1]))
+    return 0.5 * np.pi if least > 0.999 * _STEEPEST else float(np.arctan(least))
 
 
 def _direction(system: RigidBodies | SpatialBodies, towards: object) -> Floats:
@@ -193,12 +212,15 @@ def _direction(system: RigidBodies | SpatialBodies, towards: object) -> Floats:
     if towards is None:
         raise ModelError(where, "None", "a direction in space", why, try_)
     given = numbers(where, towards, size=3, why=why, try_=try_)
-    size, length = np.linalg.norm(down), np.linalg.norm(given)
-    along = abs(given @ down) > _ALONG * size * length
-    if length == 0.0 or along:
-        got = "a direction along gravity" if along else "a vector of length 0"
-        raise ModelError(where, got, "a direction normal to gravity", why, try_)
-    return np.asarray(given / length)
+    largest = float(np.abs(given).max())
+    if largest == 0.0:
+        raise ModelError(where, "a vector of length 0", "a direction", why, try_)
+    given = given / largest
+    given /= np.linalg.norm(given)
+    if abs(given @ down) > _ALONG * np.linalg.norm(down):
+        got, needs = "a direction that is not normal to gravity", "a direction normal to gravity"
+        raise ModelError(where, got, needs, why, try_)
+    return np.asarray(given)
 
 
 def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
@@ -213,43 +235,60 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
     q, v = m.start()
     pose, still = m.pose(0.0, q), np.zeros_like(m.velocity(v))
     contacts = m.contacts(pose, ROUNDED * system.size)
-    rows = np.zeros((*v.shape, len(contacts) * m.components))
+    rows = np.zeros((*v.shape, len(contacts), m.components))
     for place in np.ndindex(v.shape):
         unit = still.copy()
         unit[place] = 1.0
-        rows[place] = m.contact_velocities(contacts, unit).ravel()  # type: ignore[arg-type]
+        rows[place] = m.contact_velocities(contacts, unit)
     loads = m.given_loads(q)
     if m.springs is not None:
         loads = loads + m.springs.loads(pose, still)[0][: m.n]
-    scale = float(np.abs(loads).max()) or 1.0
-    return _Statics(m, contacts, m.mu(contacts), rows.reshape(v.size, -1), loads, scale)  # type: ignore[arg-type]
+    return _Statics(m, contacts, m.mu(contacts), rows, loads, m.reach[: m.n])
 
 
-def _programme(statics: _Statics, right: Floats) -> Floats | None:
+def _forces(statics: _Statics) -> Floats | None:
+    """Return (c, d) admissible forces that balance the loads [N]; None where there are none.
+
+    Groups of bodies that do not touch each other are separate programmes, each with the scale of
+    its own loads.
+    """
+    forces = np.zeros(statics.rows.shape[2:])
+    for own, group in statics.groups():
+        found = _programme(group, group.loads[..., None])
+        if found is None:
+            return None
+        forces[own] = found.reshape(len(own), -1) if len(own) else 0.0
+    return forces
+
+
+def _programme(statics: _Statics, loads: Floats) -> Floats | None:
     """Return forces (and the factor of further loads) that balance; None where there are none.
 
     Parameters
     ----------
-    right : (n, k, 1 or 2) what forces must balance. One column: their total normal force is least;
-        two: the second one is multiplied by a factor >= 0, which is largest
+    loads : (n, k, 1 or 2) that forces balance. One column: their total normal force is least; two:
+        the second one is multiplied by a factor >= 0, which is largest
     """
-    d, count = statics.m.components, statics.rows.shape[1]
-    factor = right.shape[2] - 1
+    d, count = statics.m.components, statics.rows[0, 0].size
+    factor, scale = loads.shape[2] - 1, float(np.abs(loads).max()) or 1.0
+    right = -loads / scale
     if count == 0:
         # without contacts only loads that vanish are balanced
         return None if right.any() else np.full(factor, _STEEPEST)
     # moments over the sizes of the bodies, so that all equations are forces; these over the loads
     units = np.ones(right.shape[:2])
-    units[:, d:] = statics.m.reach[: len(units), None]
+    units[:, d:] = statics.reach[:, None]
     own = np.abs(right / units[..., None]).max(axis=(1, 2))
     units *= np.maximum(own, _LIGHT * (own.max() or 1.0))[:, None]
-    scaled = statics.rows / units.reshape(-1, 1)
+    scaled = statics.rows.reshape(units.size, -1) / units.reshape(-1, 1)
     right = right.reshape(-1, 1 + factor) / units.reshape(-1, 1)
     size = count + factor
     parts = np.eye(size)
 
     def cones(at: Floats | None, part: float = 1.0) -> tuple[Floats, Floats]:
         rows = [np.zeros((0, size))]
+        # cones have no constants: their violation is relative to the largest force
+        at = None if at is None else at / max(1.0, float(np.abs(at).max()))
         for c, mu in enumerate(part * statics.mu):
             normal, tangents = parts[d * c], parts[d * c + 1 : d * c + d]
             rows.append(cone_rows((normal, 0.0), (tangents, np.zeros(d - 1)), float(mu), at)[0])
@@ -264,6 +303,7 @@ def _programme(statics: _Statics, right: Floats) -> Floats | None:
             np.concatenate([bounds, first[1]]),
             cones,
             equal=(np.concatenate([scaled, -right[:, 1:]], axis=1), right[:, 0]),
+            rounds=_MOST_ROUNDS,
         )
 
     objective = np.zeros(size)
@@ -288,12 +328,15 @@ def _programme(statics: _Statics, right: Floats) -> Floats | None:
                 "rests",
                 f"no answer of the linear programmes ({found.status})",
                 "forces that balance the loads, or a proof that there are none",
-                "loads or sizes of the bodies may differ by too many orders of magnitude; in space "
-                "forces may be at their bounds at many contacts.",
-                "give bodies of similar weights, or solve a run by TimeStepper.",
+                "loads or sizes of bodies that touch may differ by too many orders of magnitude; "
+                "in space the answer may lie within rounding of the friction bound, or friction "
+                "may be at its bound at many contacts.",
+                "change the coefficients of friction a little, or solve a run by TimeStepper.",
             )
         )
-    return found.point if found.status == "optimal" else None
+    if found.status == "infeasible":
+        return None
+    return np.append(scale * found.point[:count], found.point[count:])
 
 
 def _must(statics: _Statics, forces: Floats) -> tuple[str, str]:

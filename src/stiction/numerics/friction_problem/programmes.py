@@ -50,6 +50,7 @@ def maximise(
     cuts: Cuts,
     equal: tuple[Floats, Floats] | None = None,
     box: float | None = None,
+    rounds: int = _MOST_ROUNDS,
 ) -> Optimum:
     """Return the maximum of objective . y subject to rows y <= most and to all cuts.
 
@@ -60,6 +61,7 @@ def maximise(
     cuts : returns further inequalities that a point violates
     equal : rows and values of equations
     box : bound on the modulus of all components of y; none by default
+    rounds : largest number of programmes
 
     Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_cone_programmes
     """
@@ -68,7 +70,7 @@ def maximise(
     limit = (None, None) if box is None else (-box, box)
     equations = (None, None) if equal is None else equal
     x, value = np.full(objective.size, np.nan), np.nan
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(rounds):
         found = linprog(
             -objective,
             A_ub=rows,

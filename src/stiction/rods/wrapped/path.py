@@ -53,10 +53,11 @@ _SHORTEST = 2.0**-20
 _RESISTANCE = 0.1
 # step, over the longest, below which rods without friction relax to their next equilibrium. Chosen
 _SNAPS = 2.0**-6
-# energy that a step without friction may lose, over the stored energy; beyond it, it is halved.
-# Chosen: a tenth of what the whole path may lose. And the displacement of the shortest of these
-# steps over that of the longest, beyond which it is a jump; near a fold this is 1/8
-_LOST, _FAR = 1e-4, 0.25
+# energy that a step without friction may lose, over the stored energy or the work in the step;
+# beyond it, the step is halved. Chosen: a tenth of what the whole path may lose. And the
+# displacements in half a step, over those in the step, that are continuous: 0.5 where the path is
+# smooth, 1 - 0.5 ** 0.5 before a fold
+_LOST, _HALF = 1e-4, (0.25, 0.85)
 # step at which the loss of hold is located, over the longest
 _LOCATED = 2.0**-10
 # relative distance of friction from its bound that counts as none, where hold is lost
@@ -166,12 +167,14 @@ class _Balance(NamedTuple):
     """Forces at a state, its supports, and energies with what the step to it loses [J].
 
     forces : of loads and supports, of bodies, and tractions
+    exchanged : sum of the absolute works of loads and supports at all nodes in the step [J]
     """
 
     forces: tuple[Floats, Floats, Floats]
     supports: Floats
     energy: _Energies
     lost: float
+    exchanged: float
 
 
 def wrapped_path(
@@ -275,7 +278,6 @@ class _Stepper:
         self.energy = _Energies(0.0, 0.0, np.zeros(count))
         self.slip = np.zeros(count)
         self.step_length = longest
-        self.moved = 0.0  # largest displacement in a step that lost energy, see `_jumps` [m]
         self.steps = self.iterations = 0
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
@@ -353,8 +355,8 @@ class _Stepper:
             touches = self.mu == 0.0 or (self.solution.laws.mode != OPEN).any()
             guess = None if touches else self._guess(self.mu, target)
             found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
-            if found is not None and self.mu == 0.0 and self._jumps(found):
-                found = None
+            if found is not None and self.mu == 0.0:
+                found = self._near(found, target)
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
                 cautious = _CAUTIOUS
@@ -373,7 +375,7 @@ class _Stepper:
             self.steps += 1
             self._accept(before, snaps=found is None)
             if found is None:
-                self.step_length, self.moved = _SNAPS * self.longest, 0.0
+                self.step_length = _SNAPS * self.longest
             cautious -= 1
             if self.solution.iterations <= _FEW and cautious <= 0:
                 self.step_length = min(self.longest, _GROWTH * self.step_length)
@@ -434,35 +436,36 @@ class _Stepper:
         stored = problem.stored_energy()
         after = (loads + supports, self._pull_of_partners(state, at), state.traction)
         if before is None:
-            return _Balance(after, supports, _Energies(stored, 0.0, self.energy.heat), 0.0)
+            return _Balance(after, supports, _Energies(stored, 0.0, self.energy.heat), 0.0, 0.0)
         mean = [0.5 * (x + y) for x, y in zip(self.forces, after, strict=True)]
-        work = float((mean[0][0] * (state.r - before.r)).sum())
         turn, _ = rotation_since(before.q.T, state.q.T)
-        work += float((mean[0][1] * turn.T).sum())
-        work += self._work_of_partners(before, state.time, mean[1])
+        each = mean[0] * np.stack([state.r - before.r, turn.T])
+        work = float(each.sum()) + self._work_of_partners(before, state.time, mean[1])
         heat = -(mean[2][:, 1:] * at.slip).sum(axis=1)
         old = self.energy
         lost = old.stored + work - stored - float(heat.sum())
         energy = _Energies(stored, old.work + work, old.heat + heat, old.drag)
-        return _Balance(after, supports, energy, lost)
+        return _Balance(after, supports, energy, lost, float(np.abs(each).sum()))
 
-    def _jumps(self, found: tuple[State, Solution]) -> bool:
-        """Return whether Newton's method found a distant equilibrium.
+    def _near(self, found: tuple[State, Solution], end: float) -> tuple[State, Solution] | None:
+        """Return the state that Newton's method found at `end`; None to halve the step, or to snap.
 
-        Such a step loses energy. So does one in which contact begins, but then a shorter one moves
-        the rods less.
+        A step to a distant equilibrium loses energy. So does one in which contact begins, but then
+        half of the step moves the rods by about half as much.
         """
-        balance = self._balance(self.state, *found)
-        size = max(self.energy.stored, balance.energy.stored)
-        if self.step_length >= self.longest:
-            self.moved = 0.0
-        if abs(balance.lost) <= _LOST * size:
-            return False
-        moved = float(np.abs(found[0].r - self.state.r).max())
-        if found[0].time - self.state.time > _SNAPS * self.longest:
-            self.moved = max(self.moved, moved)
-            return True
-        return moved > _FAR * self.moved
+        balance, begin = self._balance(self.state, *found), self.state.time
+        if abs(balance.lost) <= _LOST * max(balance.energy.stored, balance.exchanged):
+            return found
+        if end - begin > (1.0 + 1e-6) * _SNAPS * self.longest:
+            return None
+        half = self.problem.newton(self.state, 0.5 * (begin + end), mu=0.0)
+        moved = [np.abs(one[0].r - self.state.r).max() for one in (half, found) if one is not None]
+        if balance.lost > 0.0 and not (
+            half is not None and _HALF[0] * moved[1] <= moved[0] <= _HALF[1] * moved[1]
+        ):
+            return None
+        # the problem has the forces of the state that is accepted
+        return self.problem.newton(self.state, end, mu=0.0)
 
     def _accept(self, before: State | None, *, snaps: bool = False) -> None:
         """Account for an accepted step: energies, slip, extremes.
@@ -472,7 +475,7 @@ class _Stepper:
         """
         at, mode = self.solution.at, self.solution.laws.mode
         self._check_fineness(at, mode != OPEN)
-        self.forces, self.supports, self.energy, lost = self._balance(
+        self.forces, self.supports, self.energy, lost, _ = self._balance(
             before, self.state, self.solution
         )
         if before is not None:
