@@ -76,7 +76,7 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
         unknown = Check("converged", None, None, AGREE, None, "check=False")
         history = replace(history, checks=(*history.checks, unknown))
     else:
-        twin = Path(system, replace(method, step=2.0 * method.step, check=False), _quiet(request))
+        twin = Path(system, twin_of(method), _quiet(request))
         twin.integrate("twin", checkpoint, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))
         history = replace(history, agrees_until=_agrees_until(path, twin))
@@ -411,6 +411,12 @@ def strings_of(system: RollingStrings) -> Table[String]:
     strings["speed"], strings["length"] = system.speeds, system.lengths
     strings["rate"], strings["periodic"] = system.mobilities, system.ends == "periodic"
     return strings
+
+
+def twin_of(method: Characteristics) -> Characteristics:
+    """Return the method of the run of twice the step, with which a run is compared."""
+    fields = {"step": 2.0 * method.step, "check": False}
+    return replace(method, **fields)
 
 
 def alike_mobilities(strings: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

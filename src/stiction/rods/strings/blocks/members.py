@@ -25,6 +25,7 @@ from stiction.rods.strings.characteristics import (
     gauss_points,
     parameters_of,
     strings_of,
+    twin_of,
 )
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import LEDGER_LIMIT, grid
@@ -113,7 +114,7 @@ class _BlockSolver:
         self.fields = any(name.removeprefix("final.") in _FIELDS for name in names)
         self.methods = [method]
         if method.check:
-            self.methods.append(dataclasses.replace(method, step=2.0 * method.step, check=False))
+            self.methods.append(twin_of(method))
         # initial waves that are the same for all members are computed once
         self.same_waves = all(path[0] in _OF_CONTACT for path in paths)
         self.first: dict[int, Path] = {}
