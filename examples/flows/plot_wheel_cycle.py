@@ -47,12 +47,12 @@ runs = [orbit.run(400) for orbit in branch.cycles]
 ranges = np.array([np.ptp(run.data["v"].values) for run in runs])
 fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.4), layout="constrained")
 graze, hopf = branch.bifurcations
-meeting = graze.value, np.ptp(graze.cycle.run(400).data["v"].values)
+common = graze.value, np.ptp(graze.cycle.run(400).data["v"].values)
 stable = np.flatnonzero(branch.stable)
 both = np.column_stack([branch.values, ranges])
-axes[0].plot(*np.vstack([both[stable], meeting]).T, "o-", ms=3.0, label="stable")
+axes[0].plot(*np.vstack([both[stable], common]).T, "o-", ms=3.0, label="stable")
 end = hopf.value, 0.0
-unstable = np.vstack([meeting, both[stable[-1] + 1 :], end])
+unstable = np.vstack([common, both[stable[-1] + 1 :], end])
 axes[0].plot(*unstable.T, "o--", ms=3.0, label="unstable")
 for one, color in zip(branch.bifurcations, ("C3", "C4"), strict=True):
     axes[0].axvline(one.value, color=color, lw=0.8, label=one.kind)

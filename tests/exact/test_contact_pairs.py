@@ -88,8 +88,8 @@ def test_rest_depends_on_the_pair():
     ("pairs", "words"),
     [
         ([B.ContactPair(1, 4)], "numbers up to 3"),
-        ([B.ContactPair(1, 1)], "a body and another part"),
-        ([B.ContactPair(2, 3)], "a body and another part"),
+        ([B.ContactPair(1, 1)], "another body or support"),
+        ([B.ContactPair(2, 3)], "another body or support"),
         ([B.ContactPair(1, 2), B.ContactPair(2, 1)], "each pair once"),
         ([B.ContactPair(1, 2, law=st.Coulomb([0.1, 0.2]))], "one mu for all contacts"),
     ],

@@ -134,7 +134,7 @@ def test_cycles(name, later):
     with np.errstate(divide="ignore"):
         expected = np.log(sizes) / cycle.period
     assert found.exponents == pytest.approx([0.0, *expected], abs=1e-8)
-    assert ("forgotten in stick" in repr(found)) == (name != "relay")
+    assert ("stick removes perturbations" in repr(found)) == (name != "relay")
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])

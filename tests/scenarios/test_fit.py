@@ -92,7 +92,7 @@ def test_fields_of_a_scenario_are_fitted(tmp_path):
         (["--scenario", "slip-wave", "--free", "law.mu"], "the name of a saved quantity"),
         (["--scenario", "slip-wave", "--force-of", "x[2]"], "paths of fields"),
         (["--scenario", "slip-wafe", "--force-of", "x[2]", "--free", "law.mu"], "slip-wave"),
-        (["--scenario", "slip-wave", "--force-of", "x[2]", "--rig-mass", "1"], "none of them"),
+        (["--scenario", "slip-wave", "--force-of", "x[2]", "--rig-mass", "1"], "of these options"),
         (["--law", "Dahl", "--rig-mass", "1"], "--rig-stiffness as well"),
         (["--law", "Dahl", "--rig-stiffness", "stiff"], "a number, or free"),
         (["--law", "Dahl", "--fix", "powre=1"], "did you mean 'power'"),

@@ -96,8 +96,8 @@ def refuse_overlap(where: str, found: Table[Any], n_body: int, most: float) -> N
     raise ModelError(
         where,
         f"{first} and {second} that overlap by {depth:.3g} m at the start",
-        "bodies that touch at most",
-        "contact forces act between surfaces.",
+        "bodies that do not overlap",
+        "unilateral contact excludes penetration.",
         f"move {first} by {depth:.3g} m along [{normal}].",
     )
 

@@ -163,7 +163,9 @@ def steepest_rest(
         np.any(body.force) or np.any(body.moment) for body in system.bodies
     ):
         got, needs = "loads beside gravity", "gravity alone"
-        why = "the tilt is a turn of gravity alone, and other loads would not turn with it."
+        why = (
+            "a tilt rotates the direction of gravity only; other loads would keep their directions."
+        )
         try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
     statics = _statics(system)

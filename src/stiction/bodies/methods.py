@@ -19,8 +19,8 @@ __all__ = ["EventDriven", "TimeStepper"]
 
 _STEP = Positive("s", "velocities change once a step.", "give 1e-3.")
 _RTOL = Positive("", "below, rounding dominates.", "use 1e-12.", least=1e-14, most=1e-2)
-_MAX_STEP = Positive("s", "a step must go forward.", "leave it out.")
-_POLICY = Part("it selects a solution where there are several.", "leave it out.")
+_MAX_STEP = Positive("s", "a step has a positive length.", "leave it out.")
+_POLICY = Part("a policy selects a solution where several exist.", "leave it out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

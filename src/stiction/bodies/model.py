@@ -43,26 +43,40 @@ _MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.
 _INERTIA = Positive("kg m^2", "it resists rotation.", "leave it out for an even mass.")
 _SHAPE = Part("contact needs a surface.", "give Disc(0.1), Box(1.0, 1.0) or Polygon(...).")
 _SURFACE = Part("contact needs a surface.", "give HalfPlane(), Box(1.0, 1.0) or Disc(0.1).")
-_BODIES = Parts("they move.", "give a list of RigidBody objects.", "RigidBody objects", 1)
-_SUPPORTS = Parts("bodies rest on them.", "give a list of Support objects.")
+_BODIES = Parts(
+    "the run computes the motion of these bodies.",
+    "give a list of RigidBody objects.",
+    "RigidBody objects",
+    1,
+)
+_SUPPORTS = Parts("supports carry the bodies.", "give a list of Support objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of Spring objects.")
-_PAIRS = Parts("they differ from the system's law.", "give a list of ContactPair objects.")
-_END = Count(1, "it is the number of a body, or of a support, which follow the bodies.", "give 1.")
+_PAIRS = Parts(
+    "each of these pairs has its own contact law.", "give a list of ContactPair objects."
+)
+_END = Count(
+    1,
+    "it is the number of a body or of a support; supports are numbered after the bodies.",
+    "give 1.",
+)
 _POINT = Components("m", "it is a point in the frame of the body.", counts=(2,))
-_STIFFNESS = NonNegative("N/m", "a spring pulls back.", "give 100.0.")
-_DAMPING = NonNegative("N s/m", "a damper takes energy.", "leave it out.")
-_LENGTH = NonNegative("m", "it is the length without a force.", "leave it out.")
+_STIFFNESS = NonNegative("N/m", "a spring opposes its elongation.", "give 100.0.")
+_DAMPING = NonNegative("N s/m", "a damper dissipates energy.", "leave it out.")
+_LENGTH = NonNegative("m", "it is the length at which the spring exerts no force.", "leave it out.")
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits
 ROUNDED = 1e-6
 _IMPACT_LAW = Choice(
     ("newton", "poisson"),
-    "it says what restitution is the ratio of.",
+    "restitution is a ratio of velocities (newton) or of impulses (poisson).",
     "leave it out for Newton's law.",
 )
 _RESTITUTION = Finite(
-    "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
+    "1",
+    "above 1 an impact would create energy, and below 0 bodies would overlap.",
+    least=0.0,
+    most=1.0,
 )
 
 
@@ -99,7 +113,7 @@ class RigidBody(Declared):
             raise ModelError("RigidBody.shape", "a HalfPlane", "a finite shape", why, try_)
         if not 0.0 < self.moment_of_inertia < math.inf:
             got = f"a moment of inertia of {self.moment_of_inertia:g} kg m^2"
-            why = "the square of its size is no number of the computer."
+            why = "the square of the size of the body overflows or underflows."
             raise ModelError("RigidBody.shape", got, "> 0 and finite", why, "change the unit.")
 
     @property
@@ -279,7 +293,10 @@ class RigidBodies(Declared):
         count = self.n + len(self.supports)
         parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
         got = f"the parts {first} and {second} {parts}"
-        needs, try_ = "a body and another part", "correct `first` or `second`."
+        needs, try_ = (
+            "the number of a body and the number of another body or support",
+            "correct `first` or `second`.",
+        )
         if max(first, second) > count:
             needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
         elif first != second and min(first, second) <= self.n:
@@ -290,7 +307,7 @@ class RigidBodies(Declared):
         known: dict[frozenset[int], int] = {}
         for k, pair in enumerate(self.pairs):
             name, first, second = f"RigidBodies.pairs[{k}]", pair.first, pair.second
-            self._check_parts(name, first, second, "no other parts touch.")
+            self._check_parts(name, first, second, "a body touches other bodies and supports only.")
             before = known.setdefault(frozenset((first, second)), k)
             if before != k:
                 got, needs = f"the parts {first} and {second} of pairs[{before}]", "each pair once"
@@ -299,7 +316,10 @@ class RigidBodies(Declared):
 
     def _check_springs(self) -> None:
         for k, spring in enumerate(self.springs):
-            name, why = f"RigidBodies.springs[{k}]", "a spring between other parts moves nothing."
+            name, why = (
+                f"RigidBodies.springs[{k}]",
+                "a spring acts on at least one body, and has two different ends.",
+            )
             self._check_parts(name, spring.first, spring.second, why)
         if not self.springs:
             return
@@ -307,8 +327,11 @@ class RigidBodies(Declared):
         ends, lengths = springs.places(self.places()), springs.length
         for k, (end, length) in enumerate(zip(ends, lengths, strict=True)):
             if length > 0.0 and (end[0] == end[1]).all():
-                got, needs = f"length = {length:g} m between ends that meet", "ends apart"
-                why = "the direction in which it pushes is not determined."
+                got, needs = (
+                    f"length = {length:g} m between ends at one point",
+                    "ends at different points",
+                )
+                why = "the direction of the spring force is not determined."
                 try_ = "move an end, or leave `length` out."
                 raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
@@ -323,5 +346,5 @@ def refuse_several(where: str, law: Coulomb) -> None:
     """Raise an error if a law has one mu per contact."""
     if np.ndim(law.mu):
         got, needs = "one mu per contact", "one mu for all contacts"
-        why = "contacts come and go, and have no numbers of their own."
+        why = "contacts open and close during a run, and have no fixed numbers."
         raise ModelError(where, got, needs, why, "give Coulomb(0.5).")

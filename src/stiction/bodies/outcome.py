@@ -48,7 +48,7 @@ UNSEEN = "whether the velocities after each step are unique is not decided"
 _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
 # at states without an acceleration, with several, and near the boundary of these cases
 _CHOICES = (
-    "impulses of the step, which change the velocities however short the step is",
+    "the impulses of the step, which remain finite as the step tends to zero",
     "the velocities after the step that were found first",
     "the velocities after the step that were found first",
 )

@@ -195,7 +195,10 @@ class Stepper:
                     f"a velocity is not finite at t = {self._time(k + 1):.9g} s",
                 )
             if self.worst[ERROR, 0] > _UNSOLVED:
-                what = "no velocities that obey all contacts were found, as where supports close in"
+                what = (
+                    "no velocities were found that satisfy all contact conditions; moving "
+                    "supports may squeeze a body"
+                )
                 return Status.UNCONVERGED, f"{what} at t = {self._time(k + 1):.9g} s"
             if len(self.record.events) > self.method.max_events:
                 limit = self.method.max_events

@@ -183,12 +183,12 @@ class Polygon(_Cornered):
             raise ModelError("Polygon.points", got, needs, why, "give [[0, 0], [1, 0], [0, 1]].")
         if shape[0] > CORNERS_MOST:
             got, needs = f"{shape[0]} corners", f"at most {CORNERS_MOST}"
-            why = "contacts are identified by the numbers of corners, which have this bound."
+            why = "contacts are identified by corner numbers, which have this upper bound."
             raise ModelError("Polygon.points", got, needs, why, "leave out corners.")
         points = floats_of(self.points)
         if not np.isfinite(points).all():
             got = "a coordinate that is not a finite number"
-            raise ModelError("Polygon.points", got, needs, why, "correct it.")
+            raise ModelError("Polygon.points", got, needs, why, "correct this coordinate.")
         points, power = _scaled(points)
         points = points - points.mean(axis=0)
         after = np.roll(points, -1, axis=0)
@@ -201,9 +201,9 @@ class Polygon(_Cornered):
         angles = np.arctan2(turn, (before * after).sum(axis=1)).sum()
         if not turn.min() > _STRAIGHT * size * size or abs(abs(angles) - 2.0 * math.pi) > 1e-6:
             worst = int(np.argmin(turn))
-            got = f"corner {number[worst] + 1} that does not turn outwards"
+            got = f"corner {number[worst] + 1} that is not convex"
             if turn[worst] > 0.0 and abs(angles) > 7.0:
-                got = "corners that turn outwards more than once around"
+                got = "an outline that winds around more than once"
             raise ModelError(
                 "Polygon.points",
                 got,

@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 NOT_THE_SET = (
     "The product of these intervals is not the stick set: every equilibrium has its "
-    "coordinates in them, but a state with its coordinates in them need not be one. "
+    "coordinates in them, but a state with its coordinates in them need not be an equilibrium. "
     "Test membership with StickSet.contains."
 )
 

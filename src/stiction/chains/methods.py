@@ -43,11 +43,13 @@ _RTOL = Positive(
 _RADAU_RTOL = Positive(
     "", "steps are as long as this tolerance allows.", "use 1e-11.", least=1e-13, most=1e-3
 )
-_ORDER = Count(8, "fewer terms make short steps, and more lose digits.", most=60)
-_MAX_STEP = Positive("s", "a step must go forward.", "leave it out.")
+_ORDER = Count(
+    8, "fewer terms of the series need short steps, and more terms lose digits.", most=60
+)
+_MAX_STEP = Positive("s", "a step has a positive length.", "leave it out.")
 _POLICY = Part(
-    "it selects a solution where there are several.",
-    "leave it out: masses stick there.",
+    "a policy selects a solution where several exist.",
+    "leave it out; at grazing events masses then stick.",
     "a policy, such as SlipAtGrazing(...)",
 )
 _REPLAY = Flag(
@@ -59,14 +61,15 @@ _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(
     "",
     "outside it the scheme is unstable, or creates energy.",
-    "0.5 for the least loss, 1.0 for the most damping. RegularizedTheta takes values below 1/2.",
+    "give 0.5 for the least numerical dissipation, or 1.0 for the most. RegularizedTheta takes "
+    "values below 1/2.",
     least=0.5,
     most=1.0,
 )
 _THETA = Finite(
     "",
-    "it weighs the end of a step against its start.",
-    "0.5 for the least loss, 1.0 for the most damping.",
+    "it is the weight of the end of a step; the start has the weight 1 - theta.",
+    "give 0.5 for the least numerical dissipation, or 1.0 for the most.",
     least=0.0,
     most=1.0,
 )
@@ -85,7 +88,7 @@ _ONSET = Positive(
     "for example 10.0.",
 )
 _CHOICE = Part(
-    "weakening friction can allow several motions, and the run follows one.",
+    "weakening friction can allow several motions, and the run follows one of them.",
     "StayStuck() or SlideFrom(time=0.0).",
 )
 
@@ -241,7 +244,7 @@ class ThetaStepper(Method):
         from stiction.chains.tangents.steps import theta_tangents
 
         if len(save):
-            got, needs = f"{len(save)} times", "none: its derivatives are those of the end"
+            got, needs = f"{len(save)} times", "no times"
             why = "the theta scheme computes derivatives at the end of a run only."
             raise ModelError("ThetaStepper.tangents.save", got, needs, why, "use EventDriven().")
         return theta_tangents(system, self, t_span, to)

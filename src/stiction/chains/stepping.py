@@ -88,7 +88,10 @@ class ChainStepper:
         # a replay checks a whole run, and the later forces are unknown here
         chosen = dataclasses.replace(found, replay=False)
         refuse_chain(chain, chosen, t_start)
-        why, try_ = "steps for a user's load are a fraction of it.", "give the expected duration."
+        why, try_ = (
+            "steps under a user's load are a fraction of this duration.",
+            "give the expected duration.",
+        )
         span = number("ChainStepper.span", span, rule="positive", unit="s", why=why, try_=try_)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
         self._integrator = EventDrivenIntegrator(chosen, chain, self._request)

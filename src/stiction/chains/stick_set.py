@@ -353,7 +353,7 @@ class StickSet(Record):
                 "StickSet.in_sequence",
                 f"supports = {chain.supports!r}, plate springs: {chain.plate_springs.any()}",
                 "one wall at the left and no plate springs",
-                "only then do the bounds of the masses beyond a link limit its force.",
+                "only then do the bounds of the masses beyond a link limit the force of the link.",
                 "use contains(), which holds for every chain.",
             )
         center = np.cumsum(self._pushed[::-1])[::-1]

@@ -150,7 +150,7 @@ def list_(
         list[str] | None,
         typer.Argument(
             metavar="[SYSTEM]...",
-            help="chains, studies ... Default: all.",
+            help="A group, such as chains or studies. Default: all.",
             autocompletion=systems,
         ),
     ] = None,
@@ -204,7 +204,10 @@ def run(
     quiet: Quiet = False,
     json: Json = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 if an audit line or determinism failed.")
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 3 if an audit line failed or determinism is lost."
+        ),
     ] = False,
     checkpoint_every: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="Wall time between checkpoints.")
@@ -254,13 +257,14 @@ def sweep(
         typer.Argument(metavar="NAME-or-FILE.toml", help="A study.", autocompletion=studies),
     ],
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes. Default: cores, as memory allows.")
+        int | None,
+        typer.Option(metavar="N", help="Number of processes. Default: as cores and memory allow."),
     ] = None,
     engine: Annotated[
         str,
         typer.Option(
             metavar="local|dask",
-            help="Where runs are solved.",
+            help="Solve on this machine, or on a Dask cluster.",
             autocompletion=one_of("local", "dask"),
         ),
     ] = "local",
@@ -271,9 +275,11 @@ def sweep(
         ),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option(metavar="i/n", help="One of n parts, for arrays of jobs.")
+        str | None, typer.Option(metavar="i/n", help="Solve part i of n, for job arrays.")
     ] = None,
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="Default: out/NAME.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Folder of the study. Default: out/NAME.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -297,7 +303,7 @@ app.command("explore")(guarded(explore_command))
 def verify(
     saved: Annotated[
         list[str],
-        typer.Argument(metavar="DIR...", help="Saved runs, studies.", autocompletion=folders),
+        typer.Argument(metavar="DIR...", help="Saved runs or studies.", autocompletion=folders),
     ],
     json: Json = False,
     quiet: Annotated[
@@ -318,7 +324,7 @@ def plot(
     ],
     what: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A figure, such as phase; several times for more."),
+        typer.Option(metavar="NAME", help="A figure, such as phase; repeat for more figures."),
     ] = None,
     format_: Format = "png",
     dpi: Dpi = None,
@@ -358,12 +364,14 @@ def reproduce(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="PAPER", help="A paper: chains, rods ..., or all.", autocompletion=papers
+            metavar="PAPER", help="A paper, such as chains, or all.", autocompletion=papers
         ),
     ],
     figure: Annotated[
         str | None,
-        typer.Argument(metavar="[FIGURE]", help="A figure or table: 5, table-2. Default: all."),
+        typer.Argument(
+            metavar="[FIGURE]", help="A figure or table, such as 5 or table-2. Default: all."
+        ),
     ] = None,
     out: Annotated[
         str | None, typer.Option(metavar="DIR", help="Folder. Default: out/reproduce-PAPER.")
@@ -373,10 +381,10 @@ def reproduce(
         bool, typer.Option("--overwrite", help="Replace what was reproduced before.")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="The paper's sizes where the default is smaller: slow.")
+        bool, typer.Option("--full", help="Use the sizes of the paper, which is slow.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The small sizes: the default if a paper has two.")
+        bool, typer.Option("--quick", help="Use the small sizes, the default if a paper has two.")
     ] = False,
     changes: Annotated[
         list[str] | None,
@@ -401,7 +409,7 @@ def compile_(
         list[str] | None,
         typer.Argument(
             metavar="[SYSTEM]...",
-            help="chains, switching ... Default: all.",
+            help="A system, such as chains. Default: all.",
             autocompletion=systems,
         ),
     ] = None,

@@ -414,8 +414,8 @@ class Run:
     def _output(self, asked: str) -> Output:
         if self.output is None:
             got, needs = "a run that a method returned directly", "a run of `stiction.solve`"
-            why = "only `stiction.solve` gives a run the means to draw and to save itself."
-            try_ = "solve(system, method, t_span)."
+            why = "only a run that `stiction.solve` returned can be drawn and saved."
+            try_ = "call stiction.solve(system, method, t_span)."
             raise ModelError(f"Run.{asked}", got, needs, why, try_)
         return self.output
 

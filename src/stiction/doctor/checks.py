@@ -322,7 +322,9 @@ def figures() -> Iterator[Row]:
     known = len(font_manager.fontManager.ttflist)
     yield "fonts", OK, f"{name}, of {known} that Matplotlib knows"
     cache = matplotlib.get_cachedir()
-    advice = "set MPLCONFIGDIR to a writable folder; otherwise every start searches the fonts"
+    advice = (
+        "set MPLCONFIGDIR to a writable folder; otherwise Matplotlib searches fonts at every start"
+    )
     yield _fault_if(not os.access(cache, os.W_OK), "font cache", cache, advice)
     yield _attempt("PNG", _drawn, "install Matplotlib again")
     program, advice = shutil.which("ffmpeg"), "only --animate mp4 needs ffmpeg; html and gif do not"

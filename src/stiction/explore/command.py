@@ -13,12 +13,12 @@ from stiction.errors import ModelError
 
 __all__ = ["explore_command"]
 
-_LAST = "Ctrl-C ends it. Every user of this machine who has this address may use the page."
+_LAST = "Ctrl-C stops the server. Every user of this machine who has this address may use the page."
 
 
 def explore_command(
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="Port. Default: any that is free.")
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port. Default: a free port.")
     ] = 0,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address only.")
@@ -29,7 +29,7 @@ def explore_command(
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the address.")] = False,
 ) -> None:
-    """A page on this machine: choose a system, move sliders, run, view, save; Ctrl-C ends it."""
+    """A page on this machine: choose a system, move sliders, run, view, save; Ctrl-C stops it."""
     check_panel()
     from stiction.explore.places import WorkingFolder
     from stiction.explore.server import Server
@@ -59,6 +59,6 @@ def check_panel() -> None:
     Verified by: tests/unit/explore/test_command.py::test_it_says_what_to_install
     """
     if importlib.util.find_spec("panel") is None:
-        why = "it serves the page; it takes 170 MB with Bokeh, so it is an extra."
+        why = "Panel serves the page; with Bokeh it takes 170 MB, so it is an optional dependency."
         try_ = 'pip install "stiction[explore]"'
         raise ModelError("explore", "no Panel", "the package `panel`", why, try_)

@@ -91,7 +91,10 @@ class Estimate:
             return
         needs = f"at most about {_duration(MOST_S)} and {_size(MOST_BYTES)} of saved states"
         why = "a page waits for its runs and stores their saved states in memory."
-        try_ = "a shorter solve.t_end, longer steps, fewer parts; or save it as TOML and run that "
+        try_ = (
+            "a shorter solve.t_end, longer steps, fewer parts; or save the scenario as TOML and "
+            "run the file "
+        )
         try_ += "by `stiction run FILE.toml` in a terminal."
         raise ModelError("run", f"a run of {self}", needs, why, try_)
 

@@ -187,7 +187,7 @@ class Hub:
             job.message({"error": "Stopped.", "stopped": True})
         elif job is not None:
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            then = "another one is started" if again else _LAST.format(self._ends)
+            then = "another solver process is started" if again else _LAST.format(self._ends)
             job.message({"error": _ENDED.format(how, then)})
         if again:
             self.start()
@@ -201,9 +201,9 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()  # type: ignore[union-attr]
 
 
-_LAST = "it was number {} in a row, so that no other one is started before the next Run"
+_LAST = "it was number {} in a row, so the next Run starts another solver process"
 _ENDED = (
-    "The process that solved ended {}; {}.\n"
+    "The solver process ended {}; {}.\n"
     "Why: it was killed, by a user or for lack of memory, or it met an error of the program, "
     "which the terminal then shows.\n"
     "Try: press Run again; if it ends again, make the run smaller, or try it by `stiction run`."

@@ -53,7 +53,10 @@ class WorkingFolder:
         try:
             self.root = Path(root).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            needs, try_ = "an existing folder", "make it, or name another with --folder."
+            needs, try_ = (
+                "an existing folder",
+                "create the folder, or name another one with --folder.",
+            )
             raise StoreError("--folder", repr(str(root)), needs, _WHY, try_) from error
         if not self.root.is_dir():
             needs, try_ = "a folder", "name the folder in which the file lies."
@@ -111,7 +114,7 @@ class WorkingFolder:
         parts = Path(self._checked(name))
         if not _FILE.fullmatch(parts.name):
             needs = "a name of letters, digits and _ - + . that ends in .toml"
-            raise StoreError("save", repr(name)[:80], needs, _WHY, "mine.toml.")
+            raise StoreError("save", repr(name)[:80], needs, _WHY, "for example mine.toml.")
         folder = self.resolve(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
         path = folder / parts.name
         inside = next((p for p in (folder, *folder.parents) if self.kind_of(p)), None)
@@ -129,7 +132,10 @@ class WorkingFolder:
             got, why = f"{parts.name!r}, which exists", "no file is replaced without consent."
             try_ = "choose another name, or tick `replace`."
             raise StoreError("save", got, "an unused name", why, try_)
-        needs, try_ = "a folder that can be written", "free space, or change its permissions."
+        needs, try_ = (
+            "a folder that can be written",
+            "free disk space, or change the permissions of the folder.",
+        )
         with writing("save", needs, _WHY, try_), atomic_write(path) as partial:
             partial.write_text(text, encoding="utf-8")
         return path
@@ -181,13 +187,15 @@ class WorkingFolder:
         """Return a name if, as written, it does not leave the folder."""
         if not isinstance(name, str) or not _is_safe(name):
             needs = "a path inside the working folder, without .."
-            raise StoreError("path", repr(name)[:80], needs, _WHY, "a name of the list.")
+            raise StoreError("path", repr(name)[:80], needs, _WHY, "choose a name from the list.")
         return name
 
     def _inside(self, real: Path, name: object) -> None:
         if not real.is_relative_to(self.root):
             got, needs = f"{name!r:.80}, which leads outside", "a path inside the working folder"
-            raise StoreError("path", got, needs, _WHY, "start it with another --folder.")
+            raise StoreError(
+                "path", got, needs, _WHY, "start `stiction explore` with another --folder."
+            )
 
 
 def _is_safe(name: str) -> bool:

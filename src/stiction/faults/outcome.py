@@ -133,7 +133,7 @@ def _pressure(system: Cells, pressure: Floats) -> dict[str, Variable]:
     """Return the pore pressure of a fault with injection."""
     if not len(system.fluid):
         return {}
-    what = "mean over each cell, beyond that before injection"
+    what = "mean over each cell, less the pressure before injection"
     return {"pore_pressure": Variable(pressure, ("time", "contact"), "Pa", what)}
 
 
@@ -286,7 +286,7 @@ def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tupl
                     ratio,
                     0.01,
                     None,
-                    "largest slip speed over that of shear waves, which are not modelled",
+                    "largest slip speed over the speed of shear waves, which are not modelled",
                 )
             )
     return tuple(checks)

@@ -126,8 +126,11 @@ def _check_what(asked: Asked) -> None:
         raise ModelError("--force-of", "nothing", "the name of a saved quantity", why, try_)
     if asked.stiffness is not None or asked.mass is not None or asked.fixed:
         got = "--rig-stiffness, --rig-mass or --fix"
-        why, try_ = "the scenario defines the rig and all fixed values.", "set them in its file."
-        raise ModelError("--scenario", got, "none of them", why, try_)
+        why, try_ = (
+            "the scenario defines the rig and all fixed values.",
+            "set these values in the scenario file.",
+        )
+        raise ModelError("--scenario", got, "none of these options", why, try_)
 
 
 def _check_laws(asked: Asked) -> None:
@@ -140,12 +143,12 @@ def _check_laws(asked: Asked) -> None:
     for field in asked.free:
         if field in fixed:
             why = "a field is fitted, or has a given value."
-            got, needs = f"{field!r} in --free and in --fix", "it in one of them"
+            got, needs = f"{field!r} in --free and in --fix", "the field in one of the two"
             raise ModelError("--fix", got, needs, why, f"leave out --free {field}.")
     if asked.force_of is not None or asked.along != "time":
         got, why = "--force-of or --along", "they name saved quantities of the run of a scenario."
         try_ = "leave them out: the slip of a law is imposed, or driven by --rig-stiffness."
-        raise ModelError("--law", got, "neither of them", why, try_)
+        raise ModelError("--law", got, "neither of these options", why, try_)
 
 
 def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:

@@ -325,7 +325,7 @@ def _checks(
             search.agreed,
             float(search.agree),
             float(min(2, search.n_searches)),
-            note="searches that end at the best minimum; a single one may miss a better minimum",
+            note="number of searches that end at the best minimum; a single search may miss it",
             kind=Kind.CONDITION,
         ),
         Check(
@@ -354,7 +354,9 @@ def _checks(
         note = "mean square of the residuals divided by the square of the given noise"
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
     unknown = sum(bool(e.message) for e in estimates)
-    note = f"undetermined parameters: 2 ln L drops by less than {KNOWN_DROP:g}, or than 1.3 limits"
+    note = (
+        f"number of undetermined parameters: to one side 2 ln L drops by less than {KNOWN_DROP:g}"
+    )
     checks.append(
         Check("parameters_known", not unknown, float(unknown), 0.0, note=note, kind=Kind.CONDITION)
     )

@@ -378,12 +378,12 @@ def _parameter(scenario: Scenario, place: Place, free: Free) -> Parameter:
 def _abscissa(curve: Curve, along: str) -> Floats:
     if along == "time":
         if curve.time is None:
-            why = "the run is compared by times."
+            why = "data and run are compared at equal times."
             try_ = "give Simulated(along=...) the name of a saved displacement."
             raise ModelError("Curve.time", "none", "times [s]", why, try_)
         return np.asarray(curve.time, dtype=np.float64)
     if curve.displacement is None:
-        why = f"the run is compared along {along}."
+        why = f"data and run are compared at equal values of {along}."
         needs, try_ = "displacements [m]", 'measure them, or give along="time".'
         raise ModelError("Curve.displacement", "none", needs, why, try_)
     return np.asarray(curve.displacement, dtype=np.float64)
@@ -438,7 +438,7 @@ def _rising(x: Floats, along: str) -> npt.NDArray[np.int64]:
         # of equal values the first sample, as for a quantity that rises
         return np.flatnonzero(np.r_[True, steps < 0.0])[::-1]
     if (steps < 0.0).any():
-        why = "one value would have two forces."
+        why = "data and run are compared at equal values, and each value needs one force."
         needs, try_ = "a monotonic quantity", 'compare by along="time".'
         raise ModelError("Simulated.along", f"{along}, which reverses", needs, why, try_)
     return np.flatnonzero(np.r_[True, steps > 0.0])

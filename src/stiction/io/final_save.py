@@ -115,11 +115,14 @@ def _save_elsewhere(
         with contextlib.suppress(OSError, MemoryError):
             save(run, folder, scenario=scenario)
             _remove(checkpoint)
-            return f"{text}\nTry: the run is complete, in {folder}; move it to its place."
+            return (
+                f"{text}\nTry: the run is complete, in {folder}; move that folder to the intended "
+                "place."
+            )
     remainder = "nothing of this run could be saved anywhere"
     if checkpoint.path.exists():
         remainder = "its last checkpoint is saved: add --resume to continue from it"
-    return f"{text}\nTry: make room and run it again; {remainder}."
+    return f"{text}\nTry: free disk space and run the scenario again; {remainder}."
 
 
 def _fallback_folders(path: Path) -> Iterator[Path]:

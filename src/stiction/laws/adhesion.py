@@ -47,7 +47,7 @@ _HAMAKER = Positive("J", "without attraction there is no adhesion.", _TRY_CONSTA
 _R0 = Positive("m", "the attraction acts over this length.", _TRY_CONSTANTS)
 _GAP_REG = Positive(
     "m",
-    "the curve is continued by its tangent below gap_reg, which beyond gap_max would never repel.",
+    "below gap_reg the curve continues along its tangent; a tangent beyond gap_max never repels.",
     "leave it out: then it is gap_eq.",
 )
 _ADHESIVE = Flag("False removes all tension.", "to weaken adhesion, lower `hamaker`.")

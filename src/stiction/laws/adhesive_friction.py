@@ -29,12 +29,14 @@ _WHY_MU = "a negative threshold would push the body along and create energy."
 _TRY_MU = "give a number >= 0, or use Frictionless()."
 _MU = NonNegative("1", _WHY_MU, _TRY_MU)
 _WHY_CUT = (
-    "below, friction would need a very large pressure; above, it would act far outside "
-    "the contact area, or be negative."
+    "below this range friction would need a very large pressure; above it friction would act far "
+    "outside the contact area, or be negative."
 )
-_TRY_CUT = "give 1 for the whole contact area, 0 for pressure alone, -0.001 for a little less."
+_TRY_CUT = "give 1 for friction in the whole contact area, or 0 for friction under pressure alone."
 _SHARPNESS = Positive(
-    "1", "it is r0 over the width in which friction vanishes.", "give 80, as in the paper."
+    "1",
+    "it is r0 over the width of the gaps in which friction falls to zero.",
+    "give 80, as in the paper.",
 )
 _PROBE = Finite(
     "m",

@@ -126,8 +126,8 @@ class CompiledLaw:
                 f"{self._name}.formulas",
                 f"{type(error).__name__}: {error}",
                 "formulas that return finite numbers for every speed and state",
-                "one was called during the run and failed.",
-                "call it by hand with the numbers of the run.",
+                "one of these formulas failed during the run.",
+                "call the formulas by hand with the numbers of the run.",
             ) from error
 
     @property

@@ -27,7 +27,7 @@ _STIFFNESS = Positive("N/m^2", "the tread is held laterally by this stiffness.",
 _PRESSURE = Positive("N/m", "without friction the tread carries no lateral force.", _TRY_STRING)
 _KINETIC_RATIO = Positive(
     "1",
-    "the tread in slip carries at most the largest pressure in stick.",
+    "friction in slip is at most the friction bound in stick.",
     "give 1 for friction without a drop.",
     most=1.0,
     needs="a number in (0, 1]",
@@ -35,7 +35,9 @@ _KINETIC_RATIO = Positive(
 _RELAXATION = NonNegative(
     "m", "the deflection of the string decays over this length outside the patch.", _TRY_STRING
 )
-_WHY_SIMPLIFIED = "the moment trails the force, and friction opposes slip."
+_WHY_SIMPLIFIED = (
+    "kappa is the lever arm of the moment, and mu the friction force that opposes slip."
+)
 _TRY_SIMPLIFIED = "give a positive number; the sign of M comes from the rolling velocity."
 _FACTOR = Finite(
     "", "the formula has the factors B, C, D and E.", "use Pacejka.fit_to(law.force) to find them."

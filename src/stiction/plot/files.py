@@ -32,7 +32,7 @@ def check_looks(format: str, dpi: float | None = None) -> float:
     Verified by: tests/unit/plot/test_files.py::test_formats_and_dots
     """
     if format not in _FORMATS:
-        why = "these are written without further software."
+        why = "these formats are written without further software."
         try_ = '"png" suits screens and "pdf" papers; ' + nearest(format, _FORMATS)
         needs = "one of " + ", ".join(_FORMATS)
         raise ModelError("format", repr(format), needs, why, try_)

@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 # least number of elements between the contact and each end, for the spline and the clamps
 _ROOM = 8
-_WHY_ROOM = "eight nodes lie between the contact and an end."
+_WHY_ROOM = "at least eight nodes must lie between the contact and an end."
 _ELEMENTS = Count(
     2 * _ROOM, f"{_WHY_ROOM[:-1]}, and all normal modes are computed.", "give 40.", most=400
 )
@@ -41,7 +41,7 @@ _STRETCH = Finite(
     least=0.0,
     below=0.5,
 )
-_ANGLE = Finite("rad", "the rods cross at it.", "give pi / 3.")
+_ANGLE = Finite("rad", "the rods cross at this angle.", "give pi / 3.")
 _CONTACT = Finite("m", _WHY_ROOM, "give the middle of both rods.", per="rod", size=2)
 
 
@@ -178,7 +178,7 @@ def linear_crossed_rods(
     n = rods.elements
     speeds = _shaped("velocity", velocity, (2, n + 1, 3))
     spins = _shaped("spin", spin, (2, n, 3))
-    why, try_ = "the motion is computed there.", "give [0.0, 1e-3]."
+    why, try_ = "the motion is computed at these times.", "give [0.0, 1e-3]."
     times = numbers("linear_crossed_rods.time", time, unit="s", why=why, try_=try_)
     mass, stiffness, free = _matrices(rods)
     roll = _rolling(rods)

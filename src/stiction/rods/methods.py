@@ -41,12 +41,21 @@ _STEP = Positive("s", "time goes forward.", "for example 1e-3.")
 _RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.")
 _TRY = "leave the default."
 _ADVANCE = Positive("1", "time goes forward.", _TRY)
-_BEND = Positive("1", "steps are shortened where the path bends more.", _TRY)
-_MARGIN = Positive("1", "steps shrink with the distance to the end, without a limit.", _TRY)
-_CHECK = Flag("the second solve is made or not.")
+_BEND = Positive(
+    "1", "steps with a larger third difference of the contact speed are shortened.", _TRY
+)
+_MARGIN = Positive(
+    "1", "the run ends at this distance from an end, because steps shrink with the distance.", _TRY
+)
+_CHECK = Flag("the run is solved again with twice the step as a check, or not.")
 _BUMP = Positive("1", "the contact acts over this width.", _TRY)
-_CELLS = Count(4, "they resolve the bump.", most=MOST_CELLS)
-_CROSSING = Positive("1", "waves cross the bump in one unit of it.", "give 0.2.", most=1.0)
+_CELLS = Count(4, "the cells resolve the bump.", most=MOST_CELLS)
+_CROSSING = Positive(
+    "1",
+    "the unit of the step is the time in which the faster wave crosses the bump.",
+    "give 0.2.",
+    most=1.0,
+)
 _LUMPED = Flag("masses are lumped or not.")
 
 

@@ -77,7 +77,7 @@ _SLOPE = Finite(
 )
 _OFFSET = Finite("m", "it is the distance of the middle of the free rod from the contact.")
 _VELOCITY = Components("m/s", "it is the velocity of the whole free rod.")
-_GRAVITY = Finite("m/s^2", "it is the load.")
+_GRAVITY = Finite("m/s^2", "gravity is the load.")
 # nets
 _LINES = Count(1, "a net has rods in both directions.", each=BYTES_OF_ELEMENT)
 _CELL = Positive("m", "it is the distance between neighbours.")
@@ -86,7 +86,7 @@ _THROW = Finite("m/s", "it is the initial velocity of the middle of the net.")
 _SEARCH = Flag("a search finds the contacts, or each crossing has a declared one.")
 _CELL_ELEMENTS = Count(LEAST_MARGIN + 1, _ROOM, each=BYTES_OF_ELEMENT)
 # braids and knots
-_STRANDS = Choice((2, 3), "only these patterns exist.")
+_STRANDS = Choice((2, 3), "braids of two and of three strands are implemented.")
 _PERIODS = Positive("1", "it is the number of repetitions.")
 _PITCH = Positive("m", "it is the length of one period.")
 _WIDTH = Positive("m", "without it the rods do not cross.")

@@ -343,7 +343,7 @@ def _integrated(
     """Return the motion dy/dt = `rate`, y = (q, v, k multipliers), at `times`."""
     from scipy.integrate import solve_ivp
 
-    why, try_ = "the motion is saved there.", "give [0, 1]."
+    why, try_ = "the motion is saved at these times.", "give [0, 1]."
     times = numbers("times", times, unit="s", why=why, try_=try_)
     if times.size < 2 or not (np.diff(times) > 0.0).all():
         needs = "at least 2 numbers [s] that increase strictly"
@@ -382,7 +382,7 @@ def _integrated(
 def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
     """Return the initial q and v; ModelError if v violates the constraint."""
     n = body.masses.size
-    why, try_ = "the motion starts there.", f"give {n} numbers."
+    why, try_ = "the motion starts from these values.", f"give {n} numbers."
     q0 = numbers("q", q, size=n, why=why, try_=try_)
     v0 = numbers("v", v, size=n, why=why, try_=try_)
     # A(q) may be singular, then the velocity violates it too

@@ -228,7 +228,7 @@ def follow_path(
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
-    why = "the path ends beyond it."
+    why = "the path ends beyond this load factor."
     if not (np.isscalar(max_factor) and max_factor == np.inf):
         number("follow_path.max_factor", max_factor, rule="nonnegative", why=why, try_="give 1.0.")
     static = _loaded(rod, tolerance, 40)

@@ -51,7 +51,7 @@ _ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
 
 # checks of the fields of conditions: place, component and program
 WHERE = Part(
-    "a condition acts somewhere.",
+    "this is where the condition acts.",
     "for example Boundary(0, 'bottom').",
     "a Boundary, a Nearest node or a Rigid partner",
 )
@@ -60,12 +60,16 @@ _WHY_COMPONENT = "0 is x, 1 is y, and in space 2 is z."
 _TRY_COMPONENT = "give 1 for the vertical."
 COMPONENT = Count(0, _WHY_COMPONENT, _TRY_COMPONENT, most=2)
 PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
-PROGRAM = Part("it follows a program over time.", "give Program([0, 1], [0, 2]).")
+PROGRAM = Part("the prescribed value follows a program over time.", "give Program([0, 1], [0, 2]).")
 
 # checks of the fields of stages
-_UNTIL = Finite("", "the stage ends at it.", "give the time at which the next one begins.")
-_CONDITIONS = Parts("they act during the stage.", "give Driven, Loaded, Fixed or others.")
-_STEPS = Count(1, "the stage is divided into them.", "leave it out, or give 20.", most=10_000_000)
+_UNTIL = Finite("", "the stage ends at this time.", "give the time at which the next one begins.")
+_CONDITIONS = Parts(
+    "these conditions act during the stage.", "give Driven, Loaded, Fixed or others."
+)
+_STEPS = Count(
+    1, "the stage is divided into this many steps.", "leave it out, or give 20.", most=10_000_000
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

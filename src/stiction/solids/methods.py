@@ -35,7 +35,10 @@ _WORK = Positive(
 _LONGEST_ARC = Positive("1", "it bounds the arclength over that of a load step.", "give 2.")
 _STABILITY = Flag("it says whether stability is reported.", "give True.")
 _SPECTRAL_RADIUS = NonNegative(
-    "1", "it multiplies the highest frequencies in each step.", "give 0.8.", most=1.0
+    "1",
+    "each step multiplies the amplitude of the highest frequencies by it.",
+    "give 0.8.",
+    most=1.0,
 )
 _LOCAL_ERROR = Positive("1", "it bounds the local error of a step.", "give 1e-3, or None.")
 _LUMPED_MASS = Flag("it selects a diagonal mass matrix.", "give False.")

@@ -32,14 +32,14 @@ from stiction.solids.three_d.model import SweptBody
 
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 
-_OF_BODY = Part("a body is made of these.", "see the docstring of Body.")
+_OF_BODY = Part("a body consists of a mesh, a material and elements.", "see the docstring of Body.")
 _PLANE_STRESS = Flag("it selects plane stress or plane strain.", "give False for plane strain.")
 
 _WHY_READ = "it selects the reported curves."
 _NUMBER, _YES = Count(0, _WHY_READ), Flag(_WHY_READ)
 _START, _REACTIONS = Finite("", _WHY_READ), Parts(_WHY_READ)
 
-_WHY = "a solid is made of these."
+_WHY = "a solid consists of bodies, contacts, conditions and stages."
 _BODIES = Parts(_WHY, "give a list of Body objects.", "Body, Membrane or SweptBody objects", 1)
 _CONTACTS = Parts(_WHY, "give a list of Contact or ContactAmong objects.")
 _CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
@@ -204,7 +204,7 @@ class Assembled(Declared):
                 where = "Readings.displacement"
                 raise ModelError(where, r.displacement, needs, why, try_)
         if r.support and r.displacement is None:
-            needs = "the number of such a condition in Readings.displacement"
+            needs = "Readings.displacement, the number of a Driven, Spring or Linear condition"
             raise ModelError("Readings.support", True, needs, why, try_)
         if r.support:
             self._check_sum(self.all_conditions[r.displacement or 0])

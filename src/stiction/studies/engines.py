@@ -265,7 +265,7 @@ def on_dask(
     try:
         import distributed
     except ImportError as error:
-        got, needs = "an environment without Dask", "the package distributed"
+        got, needs = "an environment without Dask", "the package `distributed`"
         why = "this engine uses a Dask cluster."
         try_ = 'pip install "stiction[cluster]"; or leave --engine out for processes.'
         raise StoreError("--engine dask", got, needs, why, try_) from error

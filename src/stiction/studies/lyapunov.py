@@ -73,7 +73,8 @@ class LyapunovExponents:
         """Return the exponents with their errors."""
         lines = [f"<LyapunovExponents from t = {self.start:.6g} to {self.end:.6g}:"]
         lines += [
-            f"  {value:.9g}" + (", forgotten in stick" if value == -np.inf else f" +- {error:.2g}")
+            f"  {value:.9g}"
+            + (" (stick removes perturbations)" if value == -np.inf else f" +- {error:.2g}")
             for value, error in zip(self.exponents, self.errors, strict=True)
         ]
         lines += [

@@ -163,7 +163,7 @@ class _Integrator:
                 path.place(t, x, probe if self.system.mode is None else sides)
                 if self.system.mode is None:
                     return self._after(self._at_loss("escaping_start", i))
-                choice = f"mode {self.system.mode!r} as the start says"
+                choice = f"mode {self.system.mode!r} as given with the start"
                 self._note_loss("escaping_start", i, choice)
         self._place_state(t, x, sides)
         return self._loop()
@@ -178,7 +178,7 @@ class _Integrator:
         if len(exits) > 1 and (mode is None or len(chosen) > 1):
             return self._after(self._at_loss("intersection", i, j, directions))
         if len(exits) > 1:
-            self._note_loss("intersection", i, f"mode {mode!r} as the start says")
+            self._note_loss("intersection", i, f"mode {mode!r} as given with the start")
         sides = path.sides
         sides[[i, j]] = chosen[0].signs
         path.place(path.t, path.x, sides, branch=chosen[0].branch if len(exits) > 1 else 0)
@@ -387,7 +387,8 @@ class _Integrator:
             self._note_loss("undecided", surface, "stopped", more)
             self.reason = (
                 f"two futures cannot be distinguished at t = {path.t:.9g}: "
-                f"they separate {margin:.2g} errors of the run away"
+                f"the point at which they separate is only {margin:.2g} error bounds of the run "
+                "away"
             )
             return Status.STOPPED
         self._choose_side("undecided", surface, policy, more)

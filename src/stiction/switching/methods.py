@@ -33,7 +33,7 @@ _STEPS = 800_000
 _RTOL = Positive(
     "",
     "below 1e-14 rounding exceeds it; above 1e-2 events would be missed.",
-    "1e-12 costs hardly more than 1e-6, because steps have order 8.",
+    "give 1e-12, which costs hardly more than 1e-6, because steps have order 8.",
     least=1e-14,
     most=1e-2,
 )

@@ -509,7 +509,7 @@ class PiecewiseSmooth(SwitchingSystem):
                 repr(words),
                 f"{x0.size} names, one per state",
                 "they are the columns of the results.",
-                "leave them out for x1, x2, ...",
+                "leave the names out for x1, x2 and so on.",
             )
         parameters = checked_parameters(f"{name}.parameters", self.parameters)
         object.__setattr__(self, "parameters", parameters)

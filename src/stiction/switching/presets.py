@@ -232,7 +232,7 @@ class RelayFeedback(SwitchingSystem):
                 "zeros",
                 "at least one number that is not 0",
                 "the relay switches where c x = 0; its gradient must not vanish.",
-                "name the state the relay sees.",
+                "give a nonzero entry for a state that the relay measures.",
             )
         for name, value in (("matrix", matrix), ("input", input_), ("output", output)):
             object.__setattr__(self, name, value)

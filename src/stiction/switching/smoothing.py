@@ -328,7 +328,10 @@ def _exact(system: SwitchingSystem, time: Floats) -> Run:
     run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(time[-1]), time))
     if not (run.status.ok or run.determinism.losses):
         got, needs = f"a set-valued run up to t = {run.t_end:.6g}", f"a run up to {time[-1]:.6g}"
-        why, try_ = f"it is the exact solution: {run.reason}.", "take an earlier t_end."
+        why, try_ = (
+            f"errors are differences from the set-valued run, which ended early: {run.reason}.",
+            "take an earlier t_end.",
+        )
         raise SolveError(explain("smoothing_study", got, needs, why, try_))
     return run
 

@@ -77,8 +77,8 @@ def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple
         where,
         f"a function of ({', '.join(names)})",
         " or ".join(f"f({', '.join(one)})" for one in known.values()),
-        "its arguments are identified by their number; if their names are of "
-        f"{', '.join(every)}, by these, in this order.",
+        "arguments are identified by their number, or by their names if all of these are among "
+        f"{', '.join(every)}, in this order.",
         f"write it as a function of ({', '.join(every)}).",
     )
 

@@ -297,7 +297,7 @@ def test_supports_that_close_on_a_body_end_the_run():
     assert run.status is st.Status.UNCONVERGED
     # reason: the walls reach the disc within a step of 0.01 s
     assert run.t_end == pytest.approx(0.11, abs=0.02)
-    assert "close in" in run.reason
+    assert "moving supports" in run.reason
 
 
 def test_a_moving_frame_changes_nothing():

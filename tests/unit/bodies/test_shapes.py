@@ -54,10 +54,10 @@ def test_corners_lie_about_the_centroid():
     ("points", "words"),
     [
         ([[0, 0], [1, 0]], "at least three points"),
-        ([[0, 0], [1, 0], [2, 0]], "does not turn outwards"),
+        ([[0, 0], [1, 0], [2, 0]], "that is not convex"),
         ([[0, 0], [2, 0], [1, 0.2], [1, 2]], "a convex polygon"),
         ([[0, 0], [1, 1], [1, 0], [0, 1]], "a convex polygon"),
-        ([[0, 0], [0, 1], [1, 1], [0.6, 0.5], [1, 0]], "corner 4 that does not turn outwards"),
+        ([[0, 0], [0, 1], [1, 1], [0.6, 0.5], [1, 0]], "corner 4 that is not convex"),
         ([[0, 0], [1, 0], [0, np.nan]], "not a finite number"),
         ([[0, 0], [1, 0], [0, 1j]], "not a finite number"),
         ([["a", "b"], ["c", "d"], ["e", "f"]], "not a finite number"),
@@ -72,7 +72,7 @@ def test_polygons_that_are_refused(points, words):
 def test_a_star_is_refused():
     """A pentagram turns outwards at every corner, twice around."""
     angle = np.arange(5) * 4.0 * np.pi / 5.0
-    with pytest.raises(st.ModelError, match="turn outwards more than once around"):
+    with pytest.raises(st.ModelError, match="winds around more than once"):
         B.Polygon(np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 

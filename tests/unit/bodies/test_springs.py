@@ -205,9 +205,9 @@ def test_a_step_too_long_for_the_springs_fails():
     ("spring", "words"),
     [
         (B.Spring(1, 4), "numbers up to 3"),
-        (B.Spring(1, 1), "a body and another part"),
-        (B.Spring(2, 3), "a body and another part"),
-        (B.Spring(1, 2, on_second=[0.0, 1.0], length=0.5), "between ends that meet"),
+        (B.Spring(1, 1), "another body or support"),
+        (B.Spring(2, 3), "another body or support"),
+        (B.Spring(1, 2, on_second=[0.0, 1.0], length=0.5), "between ends at one point"),
     ],
 )
 def test_springs_without_an_effect_or_a_direction_are_refused(spring, words):

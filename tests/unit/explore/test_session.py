@@ -171,7 +171,7 @@ def test_a_worker_that_ends_at_once_is_not_started_for_ever(tmp_path):
             talk.say("choose", name="slip-wave")
             text = talk.until("error")["text"]
             assert "exit code 3" in text
-            assert ("another one is started" in text) is again
+            assert ("another solver process is started" in text) is again
         assert "it was number 3 in a row" in text
 
 

@@ -69,7 +69,7 @@ def test_odd_questions_are_refused(law, options, words):
 @pytest.mark.parametrize(
     ("law", "rig", "words"),
     [
-        (LuGre, SpringDrive(1e3), "weigh the slider"),
+        (LuGre, SpringDrive(1e3), "the mass of the slider"),
         (st.laws.AgeingLaw, SpringDrive(1e3, 1.0), "without inertia"),
         (st.laws.AgeingCoulomb, SpringDrive(1e3), "integrated for a slider behind a spring"),
     ],

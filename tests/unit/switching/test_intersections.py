@@ -268,7 +268,7 @@ def test_a_mode_selects_an_exit_direction(mode, sign):
     )
     run = st.solve(system, t_span=(0.0, 2.0))
     assert end_of(run) == pytest.approx([2.0 * sign, -2.0 * sign], abs=1e-12)
-    assert run.determinism.losses[0].choice == f"mode {mode!r} as the start says"
+    assert run.determinism.losses[0].choice == f"mode {mode!r} as given with the start"
 
 
 def test_a_mode_without_an_exit_direction_is_refused():

@@ -29,7 +29,7 @@ _UNSEEN = "whether accelerations of groups of more than four contacts are unique
 _CHOICES = (
     "the run ends",
     "the accelerations with the smallest contact forces",
-    "what the law gives without regard to rounding",
+    "the accelerations that were computed, although rounding could select others",
 )
 
 

@@ -37,11 +37,19 @@ _TURNED = Components(
 _MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
 _SHAPE = Part("contact needs a surface.", "give Sphere(0.1), Cuboid() or ConvexHull(...).")
 _SURFACE = Part("contact needs a surface.", "give HalfSpace(), Cuboid() or Sphere(0.1).")
-_BODIES = Parts("they move.", "give a list of SpatialBody objects.", "SpatialBody objects", 1)
-_SUPPORTS = Parts("bodies rest on them.", "give a list of SpatialSupport objects.")
+_BODIES = Parts(
+    "the run computes the motion of these bodies.",
+    "give a list of SpatialBody objects.",
+    "SpatialBody objects",
+    1,
+)
+_SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
 _RESTITUTION = Finite(
-    "1", "it is the ratio of speeds after and before an impact.", least=0.0, most=1.0
+    "1",
+    "above 1 an impact would create energy, and below 0 bodies would overlap.",
+    least=0.0,
+    most=1.0,
 )
 
 
@@ -83,7 +91,7 @@ class SpatialBody(Declared):
         moments = np.diag(self.moments_of_inertia)
         if not (moments.min() > 0.0 and np.isfinite(moments).all()):
             got = f"moments of inertia {moments.tolist()} kg m^2"
-            why = "the squares of its sizes are no numbers of the computer."
+            why = "the squares of the sizes of the body overflow or underflow."
             raise ModelError("SpatialBody.shape", got, "> 0 and finite", why, "change the unit.")
 
     @property
@@ -109,7 +117,10 @@ def _checked_inertia(given: object) -> Floats:
         raise ModelError(where, f"a matrix with the eigenvalue {least:.3g}", needs, why, try_)
     if largest > (least + other) * (1.0 + 1e-9):
         got = f"principal moments {least:.6g}, {other:.6g} and {largest:.6g}"
-        needs, why = "none larger than the sum of the others", "masses are positive."
+        needs, why = (
+            "no moment larger than the sum of the other two",
+            "the mass density is nowhere negative.",
+        )
         raise ModelError(where, got, needs, why, try_)
     matrix.flags.writeable = False
     return matrix

@@ -216,11 +216,17 @@ class ConvexHull(_Polyhedron):
             raise ModelError(where, got, needs, why, "give the corners of a tetrahedron.")
         if shape[0] > VERTICES_MOST:
             got, needs = f"{shape[0]} vertices", f"at most {VERTICES_MOST}"
-            raise ModelError(where, got, needs, "contacts are numbered.", "take fewer.")
+            raise ModelError(
+                where,
+                got,
+                needs,
+                "contacts are identified by vertex numbers, which have this bound.",
+                "take fewer.",
+            )
         points = floats_of(self.vertices)
         if not np.isfinite(points).all():
             got = "a coordinate that is not a finite number"
-            raise ModelError(where, got, needs, why, "correct it.")
+            raise ModelError(where, got, needs, why, "correct this coordinate.")
         # about 1 m large, by a power of two: volumes and moments neither overflow nor vanish
         first = math.frexp(float(np.abs(points).max()))[1]
         scaled = np.ldexp(points, -first)
@@ -324,7 +330,7 @@ def _checked_faces(where: str, points: Floats) -> list[list[int]]:
             "vertices so near to each other, or to a line, that faces do not fit together",
             needs,
             "an edge joins two faces.",
-            "leave out one of such vertices.",
+            "leave out one of the vertices that are so near.",
         )
     return faces
 

@@ -21,8 +21,8 @@ __all__ = ["grazing_losses", "response", "state_checks"]
 
 Floats = npt.NDArray[np.float64]
 
-_ONSET = "the force on it reached the static bound and turned back"
-_SLIP = "its slip rate touched zero where friction could hold it"
+_ONSET = "the force on the mass reached the static bound and then decreased"
+_SLIP = "the slip rate of the mass reached zero while friction could hold the mass"
 # by whether the mass slipped before, and afterwards
 _CONTINUATIONS = {
     (True, True): "slipped on",

@@ -93,8 +93,8 @@ def _refuse_policy(method: EventDriven) -> None:
             "EventDriven.policy",
             repr(method.policy),
             "SlipAtGrazing(...), or None for a Chain",
-            "a chain has one solution except where it grazes under friction with a jump; there "
-            "it sticks and reports that. The other policies are for flows.",
+            "the motion of a chain is unique except at grazing events under friction with a "
+            "jump; there the mass sticks, and the run reports it. Other policies are for flows.",
             "leave policy out, or use SlipAtGrazing() to take the other solution.",
         )
 
@@ -207,7 +207,7 @@ class EventDrivenIntegrator:
                 self.reason = f"the load is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
             if code == ek.STALLED:
-                self.reason = f"time does not advance at t = {t:.9g} s: events follow each other"
+                self.reason = f"time does not advance at t = {t:.9g} s: infinitely many events"
                 if self.load_call.address:
                     self.reason += f", or UserLoad.function jumps there; {_NAME_JUMPS}"
                 return Status.WORK_LIMIT
@@ -221,8 +221,8 @@ class EventDrivenIntegrator:
             if self._progress_is_too_slow(t):
                 self.reason = (
                     f"{now.steps - checked:.0f} steps advanced from {when:.9g} s to {t:.9g} "
-                    "s, and this span would need far too many; look for a mass, a spring or a load "
-                    "of very different magnitude"
+                    "s, and the whole span would need far too many steps; look for a mass, a "
+                    "spring or a load of very different magnitude"
                 )
                 if self.load_call.address:
                     self.reason += ", or a pole of UserLoad.function"
@@ -243,7 +243,7 @@ class EventDrivenIntegrator:
         """Return the reason of a vanishing step: functions that no polynomial fits after `t`."""
         law = [f"the friction of {type(self.chain.law).__name__}"] * self.problem.fitted
         load = ["UserLoad.function"] * (self.load_call.address != 0)
-        reason = f"{' or '.join(law + load)} is too rough to follow at t = {t:.9g} s"
+        reason = f"{' or '.join(law + load)} is not smooth at t = {t:.9g} s"
         return f"{reason}; {_NAME_JUMPS}" if load else reason
 
     def _is_loaded_after(self, t: float) -> bool:

@@ -101,7 +101,8 @@ class NonlinearSlip(SlipMotion):
                 "friction that does not rise strictly with the slip rate on every mass, and "
                 "dampers that do not resist every motion of the other masses",
                 "dampers that resist every motion, or none at all",
-                "motions that nothing resists would jump at the first slip, and others would not.",
+                "motions without resistance would jump at the first slip, and the others would "
+                "not.",
                 "give every spring, one of them to a wall, a damping > 0; or use "
                 "ThetaStepper(step=...).",
             )
@@ -287,8 +288,8 @@ class NonlinearSlip(SlipMotion):
                 float(self.search_size),
                 float(MOST_MASSES),
                 None,
-                "masses for which other branches may exist, 0 if the velocity is unique; larger "
-                "chains are not searched",
+                "number of masses for which other branches may exist, 0 if the velocity is unique; "
+                "above the limit branches are not searched",
                 kind=Kind.CONDITION,
             ),
         ]

@@ -162,7 +162,7 @@ class _Play:
             yield Pause(done, f"{len(log.time)} events", functools.partial(self._pack, j + 1))
         if reached < request.t_end or len(log.time) > self.most:
             self.status = Status.WORK_LIMIT
-            what = "events" if len(log.time) > self.most else "turns of the load"
+            what = "events" if len(log.time) > self.most else "reversals of the load"
             self.reason = f"max_events = {self.most} {what} were used up"
         return reached
 

@@ -210,8 +210,8 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
         value,
         _SLOW_ENOUGH,
         float(t[fastest]),
-        "rate of the forces on the masses over the slowest natural frequency, the force of an "
-        f"overshoot, over the largest {what}; where it is not small, compare with EventDriven",
+        "force of an overshoot (rate of the forces over the slowest natural frequency), over the "
+        f"largest {what}; if the ratio is not small, compare the run with EventDriven",
     )
 
 

@@ -214,7 +214,7 @@ class Stepper:
             return Status.NOT_FINITE
         # chosen: every mass may change its mode a few times at one instant
         if self.idle > 4 * self.frame.n + 20:
-            self.reason = f"the {self.slip.unsettled} do not settle at t = {t:.9g} s"
+            self.reason = f"the {self.slip.unsettled} do not converge at t = {t:.9g} s"
             return Status.UNCONVERGED
         if self.steps >= method.max_steps or len(self.recorder.log.time) > method.max_events:
             name = "max_steps" if self.steps >= method.max_steps else "max_events"

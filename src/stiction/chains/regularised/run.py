@@ -206,7 +206,7 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
     if np.isnan(creep).all():
         note = (
             f"no contact stayed below {ALMOST:g} of steady-state friction for a whole cycle of the "
-            "load after the first; run two cycles"
+            "load after the first; run at least two cycles"
         )
         yield Check("no_creep_in_stick", None, None, 1.0, None, note)
         return
@@ -219,9 +219,9 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
         float(ratio[worst]),
         1.0,
         None,
-        f"creep of a contact over {over} under forces below {ALMOST:g} of steady-state "
-        f"friction, over its breakaway deflection: {abs(float(creep[worst])):.3g} m "
-        f"of mass {worst + 1}, which would stick; ElastoPlastic does not creep",
+        f"creep over {over} under forces below {ALMOST:g} of steady-state friction, divided by "
+        f"the breakaway deflection: {abs(float(creep[worst])):.3g} m of mass {worst + 1}, which "
+        "Coulomb friction would hold; ElastoPlastic does not creep",
     )
 
 

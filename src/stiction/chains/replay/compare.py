@@ -83,8 +83,9 @@ def replay_check(chain: Chain, history: ChainHistory, trajectory: Trajectory, rt
     replay.check_events()
     value, time, what = replay.worst
     note = (
-        f"{replay.fraction:.0%} of the time integrated by another method, with the conditions "
-        "of stick, slip and events; difference over the largest speed, place or bound"
+        "difference of the run from a second integration, by another method, of "
+        f"{replay.fraction:.0%} of the time, over the largest speed, displacement or bound; also "
+        "violations of the conditions of stick, slip and events"
     )
     if value > replay.limit:
         note = f"{what}; {note}"

@@ -85,7 +85,8 @@ _KINDS = {
     ),
     FRICTIONLESS: (
         "mass at rest without friction",
-        "any small friction would hold it: at zero friction there is no derivative by friction",
+        "any small friction would hold it: at zero friction there is no derivative with respect "
+        "to friction",
     ),
 }
 

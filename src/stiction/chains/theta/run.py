@@ -141,9 +141,8 @@ def _state_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
             max(worst, 0.0),
             _STATE_ROUNDING,
             float(integrator.saved.time[int(excess.argmax())]) if worst > 0.0 else None,
-            f"how far {state.name} of a contact left the range of its law at the saved times, over "
-            "that range; "
-            "a shorter step keeps it inside",
+            f"largest distance of {state.name} from the range that its law admits, over the width "
+            "of that range, at the saved times; a shorter step keeps it inside",
         )
 
 

@@ -119,7 +119,7 @@ class Predictor:
             # measured speeds are enough for a law without a state; it may be a law of the user
             has_speeds = isinstance(rig, ImposedSlip) and curve.velocity is not None
             if not has_speeds or name in _STATE_LAWS:
-                why = f"{name} depends on speeds, or on times."
+                why = f"{name} depends on the slip speed, which follows from times."
                 raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
         follows = isinstance(rig, SpringDrive) or name in _STATE_LAWS
         if curve.time is None and curve.displacement is None and follows:
@@ -138,9 +138,17 @@ class Predictor:
             if massless and name in ("Stribeck", "ExponentialWeakening", "LuGre"):
                 why = f"without mass, a slider with {name} behind a spring jumps at infinite speed."
                 needs = "a mass [kg], or Free()"
-                raise ModelError("SpringDrive.mass", "0", needs, why, "weigh the slider.")
+                raise ModelError(
+                    "SpringDrive.mass",
+                    "0",
+                    needs,
+                    why,
+                    "give the mass of the slider, or Free() to fit it.",
+                )
             if not massless and name in ("AgeingLaw", "SlipLaw"):
-                why = "rate and state is integrated without inertia, in equilibrium of forces."
+                why = (
+                    "rate-and-state laws are integrated without inertia, in equilibrium of forces."
+                )
                 try_ = "leave the mass out; `impedance` models radiation damping."
                 raise ModelError("SpringDrive.mass", "a mass", "0", why, try_)
             if name in ("AgeingLaw", "SlipLaw"):
@@ -156,18 +164,19 @@ class Predictor:
         """
         start = self.rig.force_start if isinstance(self.rig, SpringDrive) else 0.0
         if start != 0.0:
-            why = "rate and state starts in steady slip, whose force is that of the law."
+            why = "with a rate-and-state law the run starts in steady slip, which fixes the force."
             where, try_ = "SpringDrive.force_start", "leave it out."
-            raise ModelError(where, repr(start), "0 for rate and state", why, try_)
+            raise ModelError(where, repr(start), "0 for a rate-and-state law", why, try_)
         place = np.cumsum(self.dx) * (-1.0 if self.dx.sum() < 0.0 else 1.0)
         back = float(np.max(np.maximum.accumulate(place) - place))
         if back > _LEAST_BACK * float(np.ptp(place)):
             why = (
-                "rate and state behind a spring slips in one direction: its states are logarithms."
+                "behind a spring, a rate-and-state law is integrated for slip in one direction "
+                "only."
             )
             needs = "a displacement that rises, or one that falls"
             try_ = "fit each direction as a curve of its own, or use ImposedSlip()."
-            raise ModelError("Curve.displacement", f"a way back of {back:.3g} m", needs, why, try_)
+            raise ModelError("Curve.displacement", f"a reversal of {back:.3g} m", needs, why, try_)
 
     def __call__(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
         """Return the predicted force for these values of the fields of law and rig."""

@@ -388,7 +388,10 @@ def friction_problem(
 
 
 def _refuse_more(got: str, needs: str) -> None:
-    why, try_ = "both forms define the problem, and they may differ.", "leave out the others."
+    why, try_ = (
+        "each form defines the whole problem, and the two may differ.",
+        "leave out one form.",
+    )
     raise ModelError("friction_problem", got, needs, why, try_)
 
 

@@ -23,7 +23,7 @@ RESTITUTION = NonNegative(
     most=1.0,
 )
 FRICTION = Part(
-    "the contact solver has the exact solution of Coulomb's law.",
+    "the contact solver is implemented for Coulomb's law only.",
     "give the coefficient of stick as Coulomb(mu).",
     "Coulomb(mu), or None for no slip",
 )
@@ -31,7 +31,11 @@ _PLACE = Finite("m", "it is a position along the rod.", "for example 0.5.")
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
 _OPENS = Flag("a contact opens in tension, or transmits tension.", "leave it out.")
 _PROJECT = Flag("the second rod is moved until it touches the first, or not.", "give True.")
-_MARGIN = Positive("1", "pairs nearer than this get a contact between two searches.", "give 1.0.")
+_MARGIN = Positive(
+    "1",
+    "pairs with a gap below this, over the smallest radius, are monitored between searches.",
+    "give 1.0.",
+)
 _SELF = Flag("contacts of a rod with itself are searched, or not.", "give True.")
 _MOST = Count(1, "memory for contacts is allocated at the start.", "give 256.", each=4000)
 

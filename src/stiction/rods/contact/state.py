@@ -177,7 +177,7 @@ class ContactState:
             raise ModelError(
                 where,
                 f"axes without unique closest points near s1 = {contact.s1} m, s2 = {contact.s2} m",
-                "a crossing",
+                "axes with unique closest points",
                 "the contact point solves two tangency conditions.",
                 "check s1 and s2, or the angle between the rods.",
             )
@@ -210,7 +210,8 @@ class ContactState:
                 where,
                 "a contact of nodes that are all fixed or driven",
                 "a node that is free to move at the contact",
-                "a contact force would move nothing, so that the contact does not determine it.",
+                "a force at this contact would move no node, so the contact does not determine "
+                "the force.",
                 "move the contact away from the clamp, or leave it out.",
             )
 

@@ -59,7 +59,7 @@ _EVENTS = 4096
 _MOST_EVENTS = 1_000_000
 _REASONS = {
     mk.LEFT_ROD: "a contact came too near to the end of a rod",
-    mk.SINGULAR: "the axes at a contact stopped having a unique nearest pair of points",
+    mk.SINGULAR: "the axes at a contact no longer have a unique pair of closest points",
     mk.NEAR_PARALLEL: "two rods came within 10 degrees of parallel at a contact point",
     mk.NOT_FINITE: "the state left the range of finite numbers",
 }
@@ -568,8 +568,8 @@ class LeapfrogStepper:
                     float(tally.unconverged),
                     0.0,
                     None,
-                    "kicks and impacts in which the coupled contacts did not converge, and kicks "
-                    "after which gaps did not close",
+                    "number of velocity updates (kicks) and impacts in which the coupled contacts "
+                    "did not converge, and of kicks after which gaps did not close",
                     kind=Kind.CONVERGENCE,
                 ),
             ),

@@ -24,7 +24,7 @@ Vector = Sequence[float] | Floats
 # largest admissible initial penetration of a node, in radii
 _TOUCHING = 1e-7
 
-_ROD = Part("its motion is computed.", "give one rod.")
+_ROD = Part("the system computes the motion of one rod.", "give one rod.")
 _POINT = Components("m", "it is a point of the plane.")
 _NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1].", direction=True)
 

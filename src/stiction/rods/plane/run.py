@@ -450,7 +450,7 @@ class _PlaneStepper:
                 unconverged,
                 0.0,
                 None,
-                "kicks that did not converge",
+                "number of velocity updates (kicks) that did not converge",
                 kind=Kind.CONVERGENCE,
             ),
             Check(

@@ -26,7 +26,7 @@ _TRY = "give a finite number."
 _MODE = Count(
     1,
     "it is the number of half waves on fixed ends, of waves on a circle.",
-    "give 1, 2, 3, ...",
+    "give a whole number, such as 1.",
     most=1_000_000,
 )
 _AMPLITUDE = Finite("1", "it is the height of the wave.", _TRY)

@@ -55,14 +55,14 @@ def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:
         return 0.0
     if not isinstance(friction, Coulomb):
         got, needs = type(friction).__name__, "Coulomb(mu), or None"
-        why = "the active sets are those of one coefficient for stick and slip."
+        why = "the method assumes equal coefficients of friction in stick and in slip."
         raise ModelError("wrapped_path.friction", got, needs, why, "give st.Coulomb(0.3).")
     mu = float(friction.table(1).mu_static[0])
     turn = max(float(_turning(rod.nodes()).sum()) for rod in rods)
     if not mu * turn <= _MOST_EXPONENT:
         got = f"mu = {mu:.6g} on a rod that turns by {turn:.6g} rad"
-        needs = f"a product up to {_MOST_EXPONENT:g}"
-        why = "tensions differ by its exponential, beyond the accuracy of the forces."
+        needs = f"a product of mu and angle up to {_MOST_EXPONENT:g}"
+        why = "tensions differ by the factor exp(mu angle), beyond the accuracy of the forces."
         try_ = f"give mu up to {_MOST_EXPONENT / turn:.3g}, or fewer turns."
         raise ModelError("wrapped_path.friction", got, needs, why, try_)
     return mu
@@ -73,12 +73,15 @@ def check_rods(
 ) -> None:
     """Raise ModelError for rods and bodies that can have no contact."""
     if not rods:
-        why, try_ = "a path of equilibria is that of rods.", "give a CosseratRod."
+        why, try_ = "the path consists of equilibria of rods.", "give a CosseratRod."
         raise ModelError("wrapped_path.rod", "none", "one rod or more", why, try_)
     given: Sequence[object] = rods
     for one in given:
         if not isinstance(one, CosseratRod):
-            why, try_ = "the path is that of rods.", "give a CosseratRod, or a list of them."
+            why, try_ = (
+                "the path consists of equilibria of rods.",
+                "give a CosseratRod, or a list of them.",
+            )
             raise ModelError("wrapped_path.rod", type(one).__name__, "CosseratRod", why, try_)
         _check_rod(one)
     bodies: object = partners
@@ -109,7 +112,10 @@ def _check_rod(rod: CosseratRod) -> None:
     for name in ("left", "right"):
         if isinstance(getattr(rod, name), Turned):
             got, needs = "Turned", "Free, Pinned, Clamped or Driven"
-            why, try_ = "this end would turn by the load factor.", "give Driven(angular_velocity)."
+            why, try_ = (
+                "the rotation of an end is given by an angular velocity here.",
+                "give Driven(angular_velocity).",
+            )
             raise ModelError(f"wrapped_path.rod.{name}", got, needs, why, try_)
 
 
@@ -124,7 +130,7 @@ def _check_partners(partners: Sequence[object], radius: float) -> None:
             continue
         if partner.radius < radius:
             got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
-            why = "bent around it the rod has strains of half and more."
+            why = "a rod bent around a thinner body has strains of one half and more."
             raise ModelError(f"{where}.radius", got, needs, why, "give a thicker body.")
 
 

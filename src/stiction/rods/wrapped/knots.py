@@ -118,7 +118,11 @@ def plectoneme(
     >>> st.rods.plectoneme(wire, turns=2.0, twist=0.1).elements
     200
     """
-    where, why, try_ = "plectoneme.turns", "the rod winds so often around itself.", "give 3.0."
+    where, why, try_ = (
+        "plectoneme.turns",
+        "the rod winds around itself this many times.",
+        "give 3.0.",
+    )
     turns = number(where, turns, rule="positive", why=why, try_=try_)
     if not _TURNS[0] <= turns <= _TURNS[1]:
         raise ModelError(where, f"{turns:g}", "between {:g} and {:g}".format(*_TURNS), why, try_)
@@ -146,7 +150,7 @@ def _lengths(
     loop : as given, and the default over the radius of the rod
     least : least loop over the radius of the rod
     """
-    why, try_ = "the rod has so many elements.", "give 200."
+    why, try_ = "it is the number of elements of the rod.", "give 200."
     whole(f"{what}.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     a = getattr(section, "radius", 0.0)
     if not a > 0.0:
@@ -162,7 +166,7 @@ def _lengths(
             f"{what}.loop", f"{radius:.6g} m", f"at least {least * a:.6g} m", why, try_
         )
     tail = 6.0 * radius if tail is None else tail
-    why, try_ = "the ends of the rod hold it.", f"give {6.0 * radius:.6g}."
+    why, try_ = "it is the length of each straight end of the rod.", f"give {6.0 * radius:.6g}."
     return a, radius, number(f"{what}.tail", tail, unit="m", rule="positive", why=why, try_=try_)
 
 

@@ -223,7 +223,7 @@ def wrapped_path(
     Verified by: tests/exact/test_wrapped_rods.py::test_capstan
     """
     number("wrapped_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-8.")
-    why = "every loop is bounded."
+    why = "the number of steps is bounded."
     whole("wrapped_path.steps", steps, least=1, most=1_000_000, why=why, try_="give 50.")
     whole("wrapped_path.max_steps", max_steps, least=1, most=1_000_000, why=why, try_="give 10000.")
     where = "wrapped_path.max_iterations"
@@ -403,7 +403,7 @@ class _Stepper:
             f"wrapped_path: got no equilibrium beyond t = {self.state.time:.9g} s, after {after}; "
             "needs forces in balance.\n"
             "Why: Newton's method did not converge, even with short steps; a rod can snap under "
-            "dead loads, and rods roll freely, sideways too.\n"
+            "dead loads, or roll freely on a body.\n"
             "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist.",
             path=found,
         )
@@ -492,7 +492,7 @@ class _Stepper:
         """
         moved = float(np.abs(self.state.r - before.r).max())
         where = {"largest displacement": moved, "heat of drag": drag}
-        choice = "the equilibrium to which drag leads"
+        choice = "the next equilibrium, reached by a motion under viscous drag"
         units = {"largest displacement": "m", "heat of drag": "J"}
         self.losses.append(Loss(self.state.time, "limit_point", where, choice, units))
 
@@ -637,7 +637,7 @@ class _Stepper:
         note = "deepest node inside a body or a rod [m]"
         checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
         (value, when), limit = worst["overlap"], MOST_OVERLAP
-        note = "deepest overlap of rods at nodes, or between them beyond 0.02, over the radius"
+        note = "deepest overlap of rods at nodes, or above 0.02 between nodes, over the radius"
         checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
         if not self.has_friction:
             return checks
@@ -648,7 +648,7 @@ class _Stepper:
             Check("friction_within_bound", bool(value <= limit), value, limit, when, note)
         )
         (value, when), limit = worst["gained"], 1e-8 * ledger.scale
-        note = "work that friction did on what slips [J], in a step"
+        note = "largest positive work of friction in a step [J]; friction must dissipate"
         checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
         (value, when), limit = (
             worst["stuck"],

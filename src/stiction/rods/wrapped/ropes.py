@@ -67,7 +67,7 @@ def laid_rope(
     3
     """
     _check_rope(section, strands, lay, turns, elements)
-    why, try_ = "the ends move so.", "give 0.0."
+    why, try_ = "it prescribes the motion of one end of every strand.", "give 0.0."
     number("laid_rope.strain", strain, why=why, try_=try_)
     number("laid_rope.twist", twist, unit="rad/m", why=why, try_=try_)
     a = section.radius
@@ -98,9 +98,9 @@ def laid_rope(
 
 def _check_rope(section: Section, strands: int, lay: float, turns: float, elements: int) -> None:
     """Raise ModelError for arguments of `laid_rope` outside their bounds."""
-    why, try_ = "strands meet their neighbours.", "give 3."
+    why, try_ = "each strand touches its neighbours in the rope.", "give 3."
     whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
-    why, try_ = "each strand has so many elements.", "give 40."
+    why, try_ = "it is the number of elements of each strand.", "give 40."
     whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
@@ -114,7 +114,10 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
         raise ModelError("laid_rope.section", got, needs, why, try_)
     fewest = math.ceil(2.0 * np.pi * turns * np.sin(lay) / MOST_TURN)
     if elements < fewest:
-        why = "the axis of a strand turns by " + f"{MOST_TURN:g} rad at most from one to the next."
+        why = (
+            "the axis of a strand turns by "
+            + f"{MOST_TURN:g} rad at most from one element to the next."
+        )
         raise ModelError(
             "laid_rope.elements", elements, f"at least {fewest}", why, f"give {fewest}."
         )

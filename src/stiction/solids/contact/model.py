@@ -49,7 +49,7 @@ Bools = npt.NDArray[np.bool_]
 # yields a tenth as much as the normal contact
 _PENALTY = 10.0
 
-_OF_CONTACT = "a contact is made of these."
+_OF_CONTACT = "a contact consists of a boundary, a partner and laws."
 _SIDE = fields.Part(_OF_CONTACT, "give st.solids.Boundary(body, name).")
 _PARTNER = fields.Part(
     _OF_CONTACT, "give st.solids.Boundary(body, name), or a RigidPlane, RigidCircle or RigidSphere."

@@ -24,7 +24,10 @@ __all__ = ["MovingSolid"]
 
 Floats = npt.NDArray[np.float64]
 
-_WHY_SOLID, _TRY_SOLID = "MovingSolid adds its inertia.", "give a Solid, StripPeeling, ..."
+_WHY_SOLID, _TRY_SOLID = (
+    "MovingSolid adds inertia to a solid.",
+    "give a Solid, or a preset such as StripPeeling.",
+)
 _NEEDS_SOLID = "a solid without mass"
 _SOLID = Part(_WHY_SOLID, _TRY_SOLID, _NEEDS_SOLID)
 _DENSITY = Positive(

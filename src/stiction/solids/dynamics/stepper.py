@@ -404,7 +404,10 @@ class TimeStepper(LoadStepper):
         note = "largest energy dissipated or created by the time scheme over the largest energy"
         small = bool(ratio <= _DISSIPATED)
         checks.append(Check("numerical_dissipation_small", small, ratio, _DISSIPATED, None, note))
-        note = "largest local error of a step over the range of adhesion, else over the motion"
+        note = (
+            "largest local error of a step over the range of adhesion; without contact, over the "
+            "largest displacement"
+        )
         ok = bool(self.max_error <= _LOCAL_ERROR)
         checks.append(Check("motion_resolved", ok, self.max_error, _LOCAL_ERROR, None, note))
         note = (

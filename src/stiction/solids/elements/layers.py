@@ -105,10 +105,13 @@ def refuse_overlaps(layers: list[Layer]) -> None:
     nodes, counts = np.unique(every, return_counts=True)
     wrong = np.intersect1d(nodes[counts > 1], inside)
     if wrong.size:
-        got = f"node {int(wrong[0])} inside of one contact boundary and on another"
-        why = "the curves of two layers have only ends in common."
+        got = (
+            f"node {int(wrong[0])} that is an inner node of one contact boundary and lies on "
+            "another"
+        )
+        why = "two spline layers may share only end nodes of their boundaries."
         try_ = "split the boundary at this node."
-        raise ModelError("Mesh.boundaries", got, "boundaries that end there", why, try_)
+        raise ModelError("Mesh.boundaries", got, "boundaries that end at this node", why, try_)
 
 
 def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:

@@ -484,7 +484,7 @@ class Problem:
         """
         floor = self.rounding / (self._largest_modulus * self.largest_length)
         if tolerance < floor:
-            why = "a smaller residual, over E times the largest length, is rounding of positions."
+            why = "a smaller residual, divided by E times the largest length, is rounding error."
             needs = f"at least {floor:.2g}, the effect of rounding"
             try_ = (
                 self.coarse_elements()

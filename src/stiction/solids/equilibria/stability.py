@@ -45,7 +45,10 @@ _SUBSTEPS, _SMOOTH_LIMIT, _MOST_DEPTH, _SNAP_HALVINGS = 4, 0.25, 3, 24
 
 
 SINGULAR = "unstable modes were not counted where the tangent is singular"
-SIGNS = "unstable modes were detected by a sign, which two at once do not change"
+SIGNS = (
+    "unstable modes were detected by the sign of the determinant, which two modes at once do not "
+    "change"
+)
 
 
 class UnstableModes(NamedTuple):

@@ -132,7 +132,7 @@ class ContactAmong(Declared):
             seen[boundary.body] = boundary.name
         if isinstance(self.adhesion, Signorini):
             got, needs = "Signorini", "a law with a stiffness, such as LennardJones"
-            why = "Signorini's multipliers are unknowns, and a new pair would add some in a run."
+            why = "Signorini's multipliers are unknowns, and a new pair would add unknowns."
             raise ModelError(
                 "ContactAmong.adhesion", got, needs, why, "name each pair in a Contact."
             )

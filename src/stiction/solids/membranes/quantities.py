@@ -159,7 +159,7 @@ def quantities(
         rate = float(np.polyfit(peeled[inside], heat[inside], 1)[0])
     work = float(-np.asarray(law.potential(law.gap_eq)))
     return {
-        "full_sliding_at": Quantity(at, length, "displacement at the begin of full sliding"),
+        "full_sliding_at": Quantity(at, length, "displacement at the start of full sliding"),
         "contact_area_initial": Quantity(
             float(contact[0]), units["area"], "contact area at the start"
         ),

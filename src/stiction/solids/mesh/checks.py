@@ -134,13 +134,21 @@ def clean_boundaries(value: object) -> dict[str, Ints]:
         try:
             array = np.array(facets)
         except ValueError as error:
-            try_ = "give cell and edge of each."
+            try_ = "give the numbers of the cell and of its edge for each edge."
             raise ModelError(where, "ragged rows", needs, why, try_) from error
         if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
             got = "no edges" if array.size == 0 else f"an array of shape {array.shape}"
-            raise ModelError(where, got, needs, why, "give cell and edge of each.")
+            raise ModelError(
+                where,
+                got,
+                needs,
+                why,
+                "give the numbers of the cell and of its edge for each edge.",
+            )
         if array.dtype.kind not in "iu":
-            raise ModelError(where, f"{array.dtype} numbers", needs, why, "round them.")
+            raise ModelError(
+                where, f"{array.dtype} numbers", needs, why, "convert the numbers to integers."
+            )
         checked[name] = array.astype(np.int64)
         checked[name].flags.writeable = False
     return checked

@@ -370,7 +370,7 @@ def _quantities(
         contact, stuck = curves["nominal_contact"], curves["sticking_length"]
         full_sliding = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
         at = float(u[full_sliding[0] + 1]) if full_sliding.size else None
-        made["full_sliding_at"] = Quantity(at, length, "displacement at the begin of full sliding")
+        made["full_sliding_at"] = Quantity(at, length, "displacement at the start of full sliding")
         limit = [loss for loss in record.losses if loss.kind == "limit_point"]
         where = float(str(limit[0].where["displacement"])) if limit else None
         made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")

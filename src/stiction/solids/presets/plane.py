@@ -134,7 +134,7 @@ class StripPeeling(SolidSystem):
             raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
         rest = self.length - self.adhering
         if self.adhering < _LEAST_PART * self.length or 0.0 < rest < _LEAST_PART * self.length:
-            why = "elements of one strip must not be so unlike in length."
+            why = "the elements of one strip must not differ so much in length."
             needs = f"more than {_LEAST_PART:g} of the length, and no less beside it"
             try_ = f"give {0.75 * self.length:g}, or {self.length:g} for the whole length."
             raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)

@@ -36,7 +36,9 @@ ENDS = ("back", "front")
 # largest distance of tip or base of a dome from its face, divided by the height; chosen
 _SAME = 1e-9
 
-_PART = Part("a body is made of these.", "see the docstring of SweptBody.")
+_PART = Part(
+    "a swept body consists of a mesh, a material and elements.", "see the docstring of SweptBody."
+)
 _BREAKS = Finite(
     "m", "they bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )

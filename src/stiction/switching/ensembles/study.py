@@ -61,7 +61,7 @@ _END = Finite(
 _INTERVAL = Positive(
     "",
     "it is the time between two samples of the state.",
-    "a tenth of the time that a trajectory needs to pass through a cell.",
+    "give a tenth of the time that a trajectory needs to pass through a cell.",
 )
 
 
@@ -103,11 +103,19 @@ class Occupation(Declared):
         ):
             if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
                 try_ = "for example axes=('x1', 'x2'), bins=(100, 100)."
-                raise ModelError(f"Occupation.{name}", repr(pair), "two of them", why, try_)
+                raise ModelError(
+                    f"Occupation.{name}", repr(pair), "a pair, one entry per axis", why, try_
+                )
         for count in counts:
-            whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
+            whole(
+                "Occupation.bins",
+                count,
+                least=1,
+                why="it counts cells.",
+                try_="for example bins=(100, 100).",
+            )
         # memory: each block of starts has its own grid before their sum
-        fits("Occupation.bins", math.prod(self.bins), 512.0, "(100, 100).")
+        fits("Occupation.bins", math.prod(self.bins), 512.0, "for example bins=(100, 100).")
 
     def grid(self, names: Sequence[str]) -> tuple[Ints, Floats, Floats, tuple[int, int]]:
         """Return the axes as numbers of states, lower ends and widths of cells, bins."""

@@ -288,7 +288,10 @@ class _Tangent(ModeFlow):
         curved = np.abs(values - mean - 0.5 * signs_of @ jumps).max(axis=0)
         scale = np.asarray(self.system.compiled.scale)
         if (curved / scale).max() > _ADDITIVE * (np.abs(jumps) / scale).max():
-            reason = "the start slides on two surfaces; derivatives differ by the order of return"
+            reason = (
+                "the start slides on two surfaces; derivatives depend on which surface is reached "
+                "first"
+            )
             self._fail(start, "start on a surface", reason)
             return
         rows = [self._gradient_of_h(int(i), x, start) for i in sliding]
@@ -471,8 +474,8 @@ class _Tangent(ModeFlow):
         limit = _GRAZING * self.tol * float(reach)
         if depth < limit:
             reason = (
-                f"the orbit would pass surface {what + 1} by {depth:.2g} only, "
-                f"less than {limit:.2g}"
+                f"the orbit almost grazes surface {what + 1}: without the jump of the field it "
+                f"would cross to a depth of {depth:.2g} only, less than {limit:.2g}"
             )
             self._fail(t, "grazing", reason)
 
@@ -483,7 +486,7 @@ class _Tangent(ModeFlow):
         values, rates = self.system.surfaces_at(x), self.system.gradient(x) @ rate
         ahead = (sides != 0.0) & (np.abs(values) < close * np.abs(rates))
         if end - self.last_jump < close or ahead.any():
-            reason = f"the run ends at an event, within its error {close:.2g}"
+            reason = f"the run ends at an event, to within the error {close:.2g} of its time"
             self._fail(end, "event at the end", reason)
 
     def _note_end(self) -> None:

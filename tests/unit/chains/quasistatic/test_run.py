@@ -539,7 +539,7 @@ def test_work_is_bounded():
     assert "max_steps" in run.reason
     slow = dataclasses.replace(chain, load=SumOf([Sine(0.1, 1.0), Sine(0.0, 1e9)]))
     run = solve(slow, Quasistatic(max_events=10), (0.0, 100.0), throw=False)
-    assert run.reason == "max_events = 10 turns of the load were used up"
+    assert run.reason == "max_events = 10 reversals of the load were used up"
     assert run.t_end == pytest.approx(10.0 * np.pi)
 
 

@@ -83,7 +83,7 @@ def test_saved_times_lie_within_the_run():
     chain, names = random_chain(np.random.default_rng(3))
     with pytest.raises(st.ModelError, match="within the run"):
         chain.tangents(METHOD, SPAN, names, [1.0, 3.5])
-    with pytest.raises(st.ModelError, match="those of the end"):
+    with pytest.raises(st.ModelError, match="at the end of a run only"):
         chain.tangents(st.ThetaStepper(0.01), SPAN, names, [1.0])
 
 

@@ -44,7 +44,7 @@ def turned(vector, matrix):
         ({"normal": (0, 0, 0)}, "normal"),
         ({"restitution": 1.5}, "at most 1"),
         ({"tangential_restitution": -0.1}, "tangential_restitution"),
-        ({"friction": st.StaticKinetic(0.3, 0.2)}, "exact solution of Coulomb"),
+        ({"friction": st.StaticKinetic(0.3, 0.2)}, "implemented for Coulomb"),
         ({"friction": st.Coulomb([0.1, 0.2])}, "Coulomb.mu"),
         ({"rod": 3}, "CosseratRod"),
         ({"rod": rod(-0.001, 0.0)}, "inside the plane"),
