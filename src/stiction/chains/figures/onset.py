@@ -52,24 +52,6 @@ def onset(data: ChainData, window: tuple[float, float] | None = None) -> PaperFi
     return figure
 
 
-<<<<<<< HEAD
-=======
-def _checked(window: tuple[float, float] | None, data: ChainData) -> tuple[float, float]:
-    begin, end = data.span
-    if window is None:
-        return begin, end
-    if np.shape(window) != (2,) or not (window[1] > window[0]):
-        raise ModelError(
-            "plot.onset.window",
-            repr(window),
-            "a start and a later end [s]",
-            "the diagram shows the times between them.",
-            f"for example window=({begin:.4g}, {end:.4g}).",
-        )
-    return float(window[0]), float(window[1])
-
-
->>>>>>> w6
 def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = None) -> None:
     """Draw the onset diagram on `ax`, which needs about 0.7 in to its right."""
     window = window or data.span

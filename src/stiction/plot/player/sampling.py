@@ -46,22 +46,9 @@ def frame_times(run: Run, count: int, window: tuple[float, float] | None = None)
 
     Verified by: tests/unit/plot/player/test_sampling.py::test_events_have_frames_of_their_own
     """
-<<<<<<< HEAD
     begin, end = float(run.time[0]), _valid_end(run)
     if window is not None:
         begin, end = window_of("animate.window", window, run)
-=======
-    begin, end = float(run.time[0]), float(run.time[-1])
-    if window is None:
-        end = _valid_end(run)
-    elif np.shape(window) == (2,) and begin <= window[0] < window[1] <= end:
-        begin, end = float(window[0]), float(window[1])
-    else:
-        unit = f" [{unit_of(run)}]" if unit_of(run) else ""
-        needs = f"a start and a later end between {begin:.6g} and {end:.6g}{unit}"
-        why, try_ = "frames are made from the saved states.", "leave it out to show the whole run."
-        raise ModelError("animate.window", repr(window), needs, why, try_)
->>>>>>> w6
     even = np.linspace(begin, end, max(2, count))
     events = np.unique(run.event_log.time)
     events = events[(events > begin) & (events < end)]

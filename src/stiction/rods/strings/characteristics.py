@@ -383,21 +383,10 @@ class Path:
         note = "largest |s'|/c; fails if the contact reaches the wave speed or its law folds back"
         checks = [Check("contact_subsonic", subsonic, fast, 1.0, when, note)]
         value, when = float(now.alone), float(now.alone_at) + start
-<<<<<<< HEAD
         note = "contact velocity without contact force, over V_m; below 1 one root is subsonic"
         alike = bool(alike_mobilities(self.pair.strings))
         if alike:
             note = "both points reach the waves at the same V: one root is subsonic at any speed"
-=======
-        note = (
-            "contact velocity without contact force, over the least one at which the contact "
-            "reaches the speed of the waves; below 1 one root is subsonic"
-        )
-        (a, b), (c1, c2) = self.system.mobilities, self.system.speeds
-        linear = abs(abs(a) / c1 - abs(b) / c2) <= 1e-12 * max(abs(a) / c1, abs(b) / c2)
-        if linear:
-            note = "the law of the contact is linear: its root is unique at any speed"
->>>>>>> w6
         checks.append(
             Check("contact_velocity_unique", alike or value < 1.0, value, 1.0, when, note)
         )

@@ -45,13 +45,9 @@ Floats = npt.NDArray[np.float64]
 
 # largest energy imbalance of the tread, over its largest energy
 _CLOSED = 1e-2
-<<<<<<< HEAD
 # largest displacement of a tread, over that at which an element breaks loose
 _BROKEN = 1.01
-_TRY = "see the class for its meaning and unit."
-=======
 _TRY = "see the docstring of the class for the meaning and the unit."
->>>>>>> w6
 _WHY_POSITIVE = "it is a length, a mass, a force or a stiffness."
 _WHY_NONNEGATIVE = "it is a damping coefficient, or the relaxation length of a string."
 _WHY_FINITE = "the equations of motion use it."

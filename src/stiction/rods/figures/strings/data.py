@@ -126,22 +126,7 @@ class StringData(RunData):
 
     def window(self, window: tuple[float, float] | None) -> tuple[float, float]:
         """Return begin and end of the time interval to draw; ModelError if invalid; None: all."""
-<<<<<<< HEAD
         return self.span if window is None else window_of("plot.window", window, self.run)
-=======
-        begin, end = self.span
-        if window is None:
-            return begin, end
-        if not (np.shape(window) == (2,) and begin <= window[0] < window[1] <= end):
-            raise ModelError(
-                "plot.window",
-                repr(window),
-                f"a start and a later end between {begin:.6g} and {end:.6g}",
-                "saved states are drawn.",
-                "leave it out to draw the whole run.",
-            )
-        return float(window[0]), float(window[1])
->>>>>>> w6
 
     def end_lines(self, ax: Axes) -> None:
         """Draw a dashed line at the end of the model."""
