@@ -48,14 +48,8 @@ def energy(data: RunData) -> PaperFigure:
     handles = ledger_handles(data.run, lines=True)
     top = 0.1 + 0.155 * -(-len(handles) // 3)
     figure = style.new_figure(style.COLUMN, 4.1 + top)
-    rows = style.grid(
-        figure,
-        3,
-        margins=(0.62, 0.16, 0.38, top),
-        gaps=(0.0, 0.13),
-        heights=[1.0, 1.35, 0.75],
-        share_time=True,
-    )
+    room: dict[str, Any] = {"margins": (0.62, 0.16, 0.38, top), "gaps": (0.0, 0.13)}
+    rows = style.grid(figure, 3, heights=[1.0, 1.35, 0.75], share_time=True, **room)
     axes = [row[0] for row in rows]
     style.key(axes[0], handles, columns=3)
     energy_panel(axes[0], data.run)

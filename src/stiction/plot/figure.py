@@ -77,7 +77,8 @@ class ScaledTicks(Formatter):
         """Return the labels of all ticks, each with the decimals that the longest needs."""
         scaled = np.asarray(values, dtype=np.float64) / self.factor
         size, decimals = np.abs(scaled).max(initial=0.0), 0
-        near = min(1e-6 * size, 1e-3 * np.diff(np.unique(scaled)).min(initial=np.inf))
+        gaps = np.diff(np.sort(scaled))
+        near = min(1e-6 * size, 1e-3 * gaps[gaps > 1e-12 * size].min(initial=np.inf))
         while decimals < 9 and np.abs(scaled - np.round(scaled, decimals)).max(initial=0.0) > near:
             decimals += 1
         form = f".{decimals}f" if size >= 1e-6 else ".3g"  # with an exponent

@@ -76,10 +76,12 @@ def window_of(where: str, window: object, run: Run) -> tuple[float, float]:
     where : argument in the message
     """
     low, high = float(run.time[0]), float(run.time[-1])
-    given = floats_of(window)
-    if given.shape != (2,) or not low <= given[0] < given[1] <= high:
+    given, rounding = floats_of(window), 1e-12 * (abs(low) + abs(high))
+    inside = np.clip(given, low, high)
+    moved = np.abs(inside - given).max(initial=0.0) > rounding
+    if given.shape != (2,) or moved or not inside[0] < inside[1]:
         unit = "" if run.time_unit == "1" else f" [{run.time_unit}]"
-        needs = f"a begin and a later end between {low:.6g} and {high:.6g}{unit}"
+        needs = f"a begin and a later end between {low} and {high}{unit}"
         why, try_ = "saved states are drawn.", "leave it out to show the whole run."
         raise ModelError(where, repr(window), needs, why, try_)
-    return float(given[0]), float(given[1])
+    return float(inside[0]), float(inside[1])

@@ -263,12 +263,7 @@ def many_colours() -> Colormap:
 
 
 def colour_bar(
-    ax: Axes,
-    colours: Colormap,
-    limits: tuple[float, float],
-    word: str,
-    unit: str,
-    below: Axes | None = None,
+    ax: Axes, colours: Colormap, limits: Sequence[float], word: str, unit: str, below: Any = None
 ) -> Axes:
     """Add a slim colour scale in the margin right of `ax`, down to `below`; return its axes."""
     figure = _root(ax)
@@ -305,16 +300,28 @@ def few(count: int, most: int) -> Ints:
     return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
 
 
-def along(mode: npt.NDArray[Any], most: int = 4 * MOST_POINTS) -> Ints:
-    """Return the indices to draw of a path (n,): evenly spaced, and both sides of changes of mode.
+def along(mode: npt.NDArray[Any], series: Floats, most: int = 4 * MOST_POINTS) -> Ints:
+    """Return the indices to draw of a path (q, n): all samples, or those that keep its shape.
 
-    The extremes of `thin` would join distant points of an orbit.
+    Samples nearer than 1/500 of its extents to others are omitted; of what is left evenly spaced
+    samples and both sides of changes of `mode` (n,). If the shape needs more than `most`, the last
+    are drawn: chords over omitted samples, as over the bins of `thin`, would cut across an orbit.
 
     Verified by: tests/unit/plot/test_style.py::test_a_path_keeps_its_shape_and_its_modes
     """
+    if mode.size <= most:
+        return np.arange(mode.size)
+    place = np.nan_to_num(series, posinf=0.0, neginf=0.0)
+    place = place / (np.ptp(place, axis=1, keepdims=True) + 1e-300)
+    moved = (np.diff(np.floor(500.0 * place)) != 0.0).any(axis=0)
     change = np.flatnonzero(np.diff(mode))
+    moved[change] = True
+    keep = np.unique(np.concatenate([[0], np.flatnonzero(moved) + 1, change, [mode.size - 1]]))
     change = change[few(change.size, most)]
-    return np.union1d(few(mode.size, most), np.append(change, change + 1))
+    drawn = np.union1d(keep[few(keep.size, most)], np.append(change, change + 1))
+    way = np.append(0.0, np.cumsum(np.abs(np.diff(place)).sum(axis=0)))
+    off = max(np.abs(np.interp(way, way[drawn], line[drawn]) - line).max() for line in place)
+    return drawn if off < 0.005 else keep[-most:]
 
 
 def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:

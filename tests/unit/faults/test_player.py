@@ -27,5 +27,6 @@ def test_frames_are_the_saved_slip():
     assert (trail["passed"] == np.searchsorted(traced, time, side="right")).all()
     # at saved states the reading is the saved speed, though the trace is coarse
     fastest = run.variables["slip_speed"].values.max(axis=1)
-    at_saved = movie_of(run, run.time).readings[-1].values
-    np.testing.assert_allclose(at_saved, np.log10(fastest), atol=1e-12)
+    movie = movie_of(run, run.time)
+    np.testing.assert_allclose(movie.readings[-1].values, np.log10(fastest), atol=1e-12)
+    assert np.array_equal(movie.views[1].layers[1].points[:, 0, 0], movie.readings[-1].values)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from stiction.plot import style
+from stiction.plot.figure import ScaledTicks
 
 
 def axes_with(values):
@@ -84,6 +85,8 @@ def test_ticks_of_an_axis_have_equal_decimals():
     style.scale_axis(ax.yaxis, "velocity", "m/s")
     texts = [text for _, text in tick_texts(ax.yaxis)]
     assert {len(text.partition(".")[2]) for text in texts} == {1}
+    # ticks that differ by rounding are equal
+    assert ScaledTicks(1.0).format_ticks([0.1 + 0.2, 0.3]) == ["0.3", "0.3"]
 
 
 def test_thinning_preserves_the_peaks():
@@ -124,13 +127,15 @@ def test_labels_with_room_stay_where_they_are():
 def test_a_path_keeps_its_shape_and_its_modes():
     time = np.linspace(0.0, 1000.0, 20_001)
     mode = np.where(np.sin(time) > 0.9, 0, 1)
-    keep = style.along(mode)
+    path = np.stack([np.cos(time), np.sin(time)])
+    keep = style.along(mode, path)
     # chords of at most three samples, none of which joins two modes that are apart
     assert np.diff(keep).max() == 3
     change = np.flatnonzero(np.diff(mode))
     assert np.isin([change, change + 1], keep).all()
-    assert style.along(mode, 100).size < 320
-    assert np.array_equal(style.along(mode[:5000]), np.arange(5000))
+    assert np.array_equal(style.along(mode[:5000], path[:, :5000]), np.arange(5000))
+    # too many turns: the last samples in a row, no chords across the orbit
+    assert np.array_equal(style.along(mode, path, 1000), np.arange(19_001, 20_001))
 
 
 def test_few_includes_both_ends():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +45,7 @@ def compare(
     Source: Axioms 14(4) 299, Figs. 8 and 9.
     Verified by: tests/unit/chains/figures/test_comparison.py::test_curves_are_the_differences
     """
-    runs = [runs] if isinstance(runs, Run) else runs
+    runs = _runs(runs)
     data = [ChainData(run) for run in runs]
     names = _names(runs, labels)
     _check(data, reference)
@@ -102,10 +102,22 @@ def difference(data: ChainData, base: ChainData, name: str, i: int) -> tuple[Flo
     return time, mine - theirs[common]
 
 
+def _runs(given: object) -> list[Run]:
+    runs = list(given) if isinstance(given, Iterable) else [given]
+    wrong = [run for run in runs if not isinstance(run, Run)]
+    if wrong:
+        needs = "runs of one chain"
+        why, try_ = "a comparison draws the differences between runs.", "give what solve returns."
+        raise ModelError(f"{_WHERE}.runs", repr(wrong[0]), needs, why, try_)
+    return runs
+
+
 def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
         return [f"{run.method_name} ({k + 1})" for k, run in enumerate(runs)]
-    if np.ndim(labels) != 1 or len(labels) != len(runs):
+    names = list(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else []
+    plain = all(isinstance(name, str | int | float) for name in names)
+    if len(names) != len(runs) or not plain:
         raise ModelError(
             f"{_WHERE}.labels",
             repr(labels),
@@ -113,7 +125,7 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
             "the legend names every run.",
             "leave labels out to use the names of the methods.",
         )
-    return [str(label) for label in labels]
+    return [str(name) for name in names]
 
 
 def _check(data: Sequence[ChainData], reference: object) -> None:

@@ -69,7 +69,10 @@ class ChainFigures(Figures):
         return motion(self._data, ("v",))
 
     def phase(self, mass: int | None = None) -> PaperFigure:
-        """Return the phase plane of one `mass` (numbered from 1), default of all."""
+        """Return the phase plane of one `mass` (numbered from 1), default of all.
+
+        Paths of too many turns to draw are drawn from the last samples alone.
+        """
         from stiction.chains.figures.phase import phase
 
         return phase(self._data, mass)

@@ -198,10 +198,12 @@ def _mode_image(ax: Axes, data: ChainData) -> None:
 
 
 def _columns(time: Floats) -> npt.NDArray[np.int64]:
-    """Return for evenly spaced instants the index of the last saved time before each."""
-    count = style.MOST_PIXELS  # saved times may be unevenly spaced
-    middles = time[0] + (np.arange(count) + 0.5) / count * (time[-1] - time[0])
-    return np.asarray(np.maximum(np.searchsorted(time, middles, side="right") - 1, 0))
+    """Return for each of the columns of an image the index of the last saved time before its end.
+
+    Saved times may be unevenly spaced; of those in one column the last is shown.
+    """
+    ends = np.linspace(time[0], time[-1], style.MOST_PIXELS + 1)[1:]
+    return np.asarray(np.searchsorted(time, ends, side="right") - 1)
 
 
 def _merged(intervals: Floats, span: tuple[float, float]) -> Floats:

@@ -163,11 +163,12 @@ def _lines(ax: Axes, data: ChainData) -> list[Any]:
         )
     start = data.onsets[-1]
     # Under a slowly rising load the front follows the load, not a wave: the whole load must act at
-    # once. A chain without the closed form is not loaded at its end, one that moves at the start
-    # has no front, and without inertia there are no waves.
+    # once, until the front has passed. A chain without the closed form is not loaded at its end,
+    # one that moves at the start has no front, and without inertia there are no waves.
     at_rest = not data.mode[0, :-1].any() and bool(np.any(data.run.energy.kinetic))
     known = data.constant("critical_force") is not None
-    sudden = np.abs(data.load).max() <= abs(data.load[0]) and known and at_rest
+    until = data.time <= np.nanmax(data.onsets, initial=data.time[0])
+    sudden = np.abs(data.load[until]).max() <= 1.01 * abs(data.load[0]) and known and at_rest
     speed = data.wave_speed if sudden else None
     if speed is not None and np.isfinite(start):
         n = data.n_mass

@@ -61,7 +61,7 @@ def phase_panel(ax: Axes, data: ChainData, i: int, colour: str, shadow: Shadow |
         ax.plot(
             ends, [0.0, 0.0], color=style.GREY, lw=4.0, alpha=0.7, solid_capstyle="butt", zorder=1.0
         )
-    keep = style.along(data.mode[:, i])
+    keep = style.along(data.mode[:, i], np.stack([x, v]))
     ax.plot(x[keep], v[keep], color=colour, lw=0.9, zorder=2.0)
     ax.plot(x[0], v[0], ls="", marker="o", ms=4.0, mfc="white", mec=style.INK, mew=0.8, zorder=3.0)
     ax.plot(x[-1], v[-1], ls="", marker="o", ms=4.0, mfc=style.INK, mec=style.INK, zorder=3.0)

@@ -104,7 +104,7 @@ def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tup
     chosen = []
     given: Any = pairs
     for pair in given if isinstance(given, Iterable) else [given]:
-        if np.shape(pair) != (2,):
+        if not isinstance(pair, Iterable) or len(pair := list(pair)) != 2:
             raise ModelError(
                 "plot.stick_set.pairs",
                 repr(pair),
@@ -160,7 +160,7 @@ def _pair(ax: Axes, shadow: Shadow, i: int, j: int) -> None:
     box = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
     ax.plot(*box.T, color=style.INK, lw=0.7, ls=(0, (4, 3)), zorder=2.5)
     path = data.x[:, [i, j]]
-    keep = style.along(3 * data.mode[:, i] + data.mode[:, j])
+    keep = style.along(3 * data.mode[:, i] + data.mode[:, j], path.T)
     ax.plot(*path[keep].T, color=style.GREY, lw=0.6, zorder=1.0)
     state = path[shadow.at]
     ax.plot(*state, ls="", marker="o", ms=4.0, color=style.VERMILION, zorder=3.0)

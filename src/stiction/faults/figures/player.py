@@ -53,7 +53,7 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         fast = fast[:, style.few(fast.shape[1], _MOST_STRIPES)[::-1]]
     else:
         fast = speed[:, None] > np.log10(_FAST)
-        views = [_block(run, time, fast[:, 0]), _cycle(run, time)]
+        views = [_block(run, time, fast[:, 0]), _cycle(run, time, speed)]
     return run_movie(
         run,
         time,
@@ -172,14 +172,14 @@ def _block(run: Run, time: Floats, fast: Bools) -> m.View:
     return m.View("the block and the spring that the plate pulls", layers, low, high, height=0.2)
 
 
-def _cycle(run: Run, time: Floats) -> m.View:
+def _cycle(run: Run, time: Floats, fastest: Floats) -> m.View:
     """Return friction over the logarithm of the slip speed, with the present state."""
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))
     shown = style.few(knots.size, _MOST_TRAIL)
     places = np.column_stack([logs, mu])
-    now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
+    now = np.column_stack([fastest, between(time, knots, mu)])
     colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
     layers: list[m.Layer] = [
         m.Trail(places[shown], np.searchsorted(knots[shown], time, "right"), colour[shown]),

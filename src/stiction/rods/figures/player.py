@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 _MOST_NODES = 400  # of all rods; the last node of each rod is added
 _MOST_STRIPES = 40  # contacts under the time bar
 _MOST_SURFACE = 900  # points of the lines that show a rigid partner
-_JUDGED = 240  # times at which it is judged whether these are near the rods
+_JUDGED = 240  # times, besides the saved ones, at which their distance to the rods is judged
 _COLOUR_OF_MODE = {0: m.PALE, ROLL: m.BLUE, SLIP: m.RED}  # 0 is open
 _ARROW = 0.2  # longest arrow over the size of the scene
 
@@ -128,12 +128,16 @@ def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
     judged = points = points[:1] if (points == points[0]).all() else points
     if len(points) > 1:
         rates, even = slopes(knots, points, np.zeros(0)), np.linspace(knots[0], knots[-1], _JUDGED)
-        judged, points = (hermite(at, knots, points, rates) for at in (even, time))
+        between, points = (hermite(at, knots, points, rates) for at in (even, time))
+        judged = np.concatenate([judged, between])
+    seen = [near(surface, data.box) for surface in data.surfaces(judged[0])]
+    for place in judged[1:]:
+        for shown, surface in zip(seen, data.surfaces(place), strict=True):
+            shown |= near(surface, data.box)
     layers: list[m.Layer] = []
-    both = [zip(*map(data.surfaces, places), strict=True) for places in (judged, points)]
-    for past, partner in zip(*both, strict=True):
-        surface, seen = np.stack(partner), near(np.stack(past), data.box)
-        lines = _grid_lines(np.asarray(seen.any(axis=0)))
+    partners = zip(*map(data.surfaces, points), strict=True)
+    for shown, partner in zip(seen, partners, strict=True):
+        surface, lines = np.stack(partner), _grid_lines(shown)
         if not lines:
             continue
         positions = surface.reshape(len(surface), -1, 3)[:, np.concatenate(lines)]

@@ -52,6 +52,8 @@ class FlowFigures(Figures):
         Parameters
         ----------
         x, y, z : names of states for the axes; without `z` the portrait is plane
+
+        Paths of too many turns to draw are drawn from the last samples alone.
         """
         from stiction.switching.figures.phase import phase
 

@@ -71,7 +71,7 @@ def path(ax: Any, series: Floats, mode: Ints, *, width: float = 0.9, zorder: flo
     series : (2 or 3, t) coordinates
     mode : (t,) -1, 0, 1
     """
-    drawn = style.along(mode)
+    drawn = style.along(mode, series)
     series, mode = series[:, drawn], mode[drawn]
     for value in (1, -1, 0):
         # an interval extends to the first point of the next mode, without a gap

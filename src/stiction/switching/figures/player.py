@@ -136,7 +136,7 @@ _MACHINES: tuple[Callable[[FlowFrames], m.View | None], ...] = (wheel, belt)
 
 
 def _notes(data: FlowData) -> str:
-    words = ["the path is drawn through every saved state and every event"]
+    words = ["the path is drawn through saved states and events, of very long runs the last"]
     if data.run.time_unit == "1":
         words.append(f"t is {data.time_word}")
     return "; ".join(words)
@@ -153,7 +153,7 @@ def _space(frames: FlowFrames) -> m.View:
         states, shown = [frames.knots, *states], [frames.time, *shown]
         labels = [data.time_word, *labels]
     points = np.column_stack(states)
-    thinned = style.along(frames.one_mode, _MOST_POINTS)
+    thinned = style.along(frames.one_mode, points.T, _MOST_POINTS)
     colour = COLOURS[frames.one_mode + 1]
     passed = np.searchsorted(frames.knots[thinned], frames.time, side="right")
     layers: list[m.Layer] = [m.Trail(points[thinned], passed, colour[thinned])]

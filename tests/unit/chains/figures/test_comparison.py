@@ -19,7 +19,7 @@ def runs(make_run):
 
 
 def test_curves_are_the_differences(runs):
-    figure = compare(runs, ["fine", "middle", "coarse"])
+    figure = compare(runs, dict.fromkeys(["fine", "middle", "coarse"]).keys())
     assert len(figure.axes) == 6
     x, v = ([run.variables[name].values for run in runs] for name in "xv")
     # mass 3 at the top, displacement left, velocity right
@@ -72,6 +72,7 @@ def test_many_masses_are_a_selection(huge):
         ({"reference": True}, "reference: got True"),
         ({"reference": 1.0}, r"reference: got 1\.0"),
         ({"labels": 5}, "labels: got 5"),
+        ({"labels": [["a"], ["b", "c"], "d"]}, "labels: got"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(runs, change, message):
@@ -81,6 +82,9 @@ def test_what_cannot_be_compared_is_refused(runs, change, message):
         compare(chosen, labels, reference=reference)
     with pytest.raises(ModelError, match="1 run;"):
         compare(runs[0])
+    for wrong in (5, [5, 6]):
+        with pytest.raises(ModelError, match="runs: got 5; needs runs"):
+            compare(wrong)
 
 
 def test_other_sizes_and_other_times_are_refused(runs, wave):

@@ -9,6 +9,7 @@ from stiction.chains.figures.data import ChainData
 from stiction.chains.figures.onset import slip_image
 from stiction.errors import ModelError
 from stiction.plot import figures_of, style
+from stiction.plot.run_data import window_of
 
 
 def curve(ax, label):
@@ -125,9 +126,11 @@ def test_labels_and_window(baseline):
 
 @pytest.mark.parametrize(
     "window",
-    [(1.0, 1.0), (2.0, 1.0), (1.0,), 3.0, (0.0, np.inf), (-5.0, 0.0), (10.0, 11.0), ("a", "b")],
+    [(1.0, 1.0), (2.0, 1.0), (1.0,), (), 3.0, (0.0, np.inf), (-5.0, 0.0), (10.0, 11.0), ("a", "b")],
 )
 def test_a_wrong_window_is_refused(baseline, window):
+    end = baseline.time[-1]
+    assert window_of("", (0.0, np.nextafter(end, np.inf)), baseline) == (0.0, end)
     with pytest.raises(ModelError, match=r"onset\.window: got"):
         figures_of(baseline).onset(window=window)
 
@@ -149,6 +152,13 @@ def test_a_load_that_falls_later_is_no_step(ramp, wave):
     expected = pytest.approx([np.nan, 4.905, 2.4525], abs=1e-12, nan_ok=True)
     assert curve(ax, "critical load").get_xdata() == expected
     assert curve(ax, "wave √(k/m)") is None
+    # a ripple, and what happens after the front has passed, leave a step a step
+    load = wave.variables["load"]
+    other = load.values * np.where(np.arange(load.values.size) % 2, 1.005, 1.0)
+    other[-1] *= 2.0
+    load = dataclasses.replace(load, values=other)
+    run = dataclasses.replace(wave, variables={**wave.variables, "load": load})
+    assert curve(figures_of(run).onset().axes[0], "wave √(k/m)") is not None
     energy = dataclasses.replace(wave.energy, kinetic=0.0 * wave.energy.kinetic)
     slow = dataclasses.replace(wave, energy=energy)
     assert curve(figures_of(slow).onset().axes[0], "wave √(k/m)") is None

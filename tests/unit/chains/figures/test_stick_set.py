@@ -129,7 +129,7 @@ def test_no_bounded_set_is_refused(chain, why, make_run):
         figures_of(run).stick_set()
 
 
-@pytest.mark.parametrize("pairs", [[(1,)], [(1, 9)], [3], [(0, 1)], 5])
+@pytest.mark.parametrize("pairs", [[(1,)], [(1, 9)], [3], [(0, 1)], [((1, 2), 3)], 5])
 def test_wrong_pairs_are_refused(baseline, pairs):
     with pytest.raises(ModelError, match=r"stick_set\.pairs: got"):
         figures_of(baseline).stick_set(pairs=pairs)

@@ -211,6 +211,10 @@ def test_a_browser_distinguishes_late_times(browser, tmp_path):
     browser.open(path, reduced=True)
     browser.press("ArrowRight")
     assert browser.run('byId("clock").textContent') == "t = 1000000.500 s"
+    path.write_text(page(still(time=1e-4 + 1e-9 * np.linspace(0.0, 1.0, 5), marks=[])))
+    browser.open(path, reduced=True)
+    browser.press("ArrowRight")
+    assert browser.run('byId("clock").textContent') == "t = 1.000002500e-4 s".replace("-", "\u2212")
 
 
 def test_a_page_is_short_in_words():

@@ -35,14 +35,20 @@ def test_partners_move_and_rods_have_their_radii():
     np.testing.assert_allclose(distance, 0.1, rtol=1e-12)
 
 
-def test_movies_of_one_run_have_the_same_lines():
-    # the ball clips a corner of the region in which partners are drawn
+@pytest.mark.parametrize(
+    ("begin", "speed"),
+    # the ball clips a corner of the region in which partners are drawn; or passes the rod between
+    # two of the 240 even instants
+    [([0.24, 0.0, 0.93], [60.0, 0.0, -60.0]), ([0.25, -500.0, 0.25], [0.0, 5e4, 0.0])],
+)
+def test_movies_of_one_run_have_the_same_lines(begin, speed):
     line = st.rods.Straight([0.0, 0.0, 0.0], [0.5, 0.0, 0.0])
     rod = st.rods.CosseratRod(st.rods.CircularSection(0.02, 1e6), line, elements=4)
-    ball = st.rods.SpherePartner([0.24, 0.0, 0.93], 0.1, velocity=[60.0, 0.0, -60.0])
+    ball = st.rods.SpherePartner(begin, 0.1, velocity=speed)
     rods = st.rods.Rods([rod], partners=[ball])
     data = RodData(solve(rods, st.rods.RollingLeapfrog(), (0.0, 0.02), save=21))
     few, many = (movie_of(data, np.linspace(0.0, 0.02, count)) for count in (30, 59))
+    assert len(few.views[0].layers) == 2
     assert few.views[0].layers[0].starts == many.views[0].layers[0].starts
 
 

@@ -126,6 +126,8 @@ def _panel(
     ]
     image = data.values(name)[np.ix_(at, columns)].T
     length, place = data.length(name), data.place(name)[columns]
+    if place[-1] < (1.0 - 1e-9) * length:  # the first node of a periodic string is also the last
+        place, image = np.append(place, length), np.vstack([image, image[:1]])
     # pixels have their middles at the nodes and instants
     half = [0.5 * (x[-1] - x[0]) / max(x.size - 1, 1) for x in (even, place)]
     extent = (begin - half[0], end + half[0], place[0] - half[1], place[-1] + half[1])

@@ -138,6 +138,11 @@ def test_unknown_strings_are_refused(run):
 
 def test_contact_goes_round():
     data = StringData(made(ends="periodic"))
+    (image,) = figures_of(data.run).field("u").axes[0].images
+    # the first node is also the last
+    rows = np.asarray(image.get_array())
+    assert np.array_equal(rows[-1], rows[0])
+    assert np.mean(image.get_extent()[2:]) == pytest.approx(0.5 * LENGTH)
     s = data.contact_on_grid("u")
     inside = s[np.isfinite(s)]
     assert (inside >= 0.0).all()
