@@ -172,10 +172,10 @@ def _checked(
     if g.ndim != 2 or g.shape != old.shape or g.shape[1] == 0:
         raise ModelError(
             "return_map",
-            f"gaps of shape {g.shape} with slips of shape {old.shape}",
-            "two arrays of one shape (points, components)",
-            "every point has its own history.",
-            "reshape gaps on a line to (n, 1).",
+            f"tangential gaps of shape {g.shape} and slips of shape {old.shape}",
+            "two arrays of the same shape (points, components)",
+            "the traction of a point follows from its own tangential gap and slip.",
+            "give shape (n, 1) for both in the plane, (n, 2) or (n, 3) in space.",
         )
     n = g.shape[0]
     s, ds = (np.asarray(value, dtype=np.float64) for value in (threshold, slope))

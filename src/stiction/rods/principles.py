@@ -393,7 +393,7 @@ def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
             f"{type(body).__name__}.v",
             f"a velocity that slips by {np.linalg.norm(slip):.3g}",
             "one that satisfies the constraint A(q) v = 0",
-            "both principles start from a motion that rolls.",
+            "every motion starts with rolling, without slip at the contact.",
             "choose the independent velocities, and solve the constraint for the others.",
         )
     return q0, v0

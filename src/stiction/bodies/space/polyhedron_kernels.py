@@ -202,7 +202,8 @@ def _nearest_face(
 ) -> int:
     """Return a face with the vertex farthest against n, and with the flattest edge there.
 
-    The face whose normal is most against n need not have this vertex.
+    Of the two faces at this edge it is the one whose normal is more against n. The face whose
+    normal is most against n of all need not have this vertex.
     """
     lowest, least = surface.vertex, math.inf
     for k in range(surface.vertex, surface.vertex_end):

@@ -57,7 +57,10 @@ def toward_end(n: int, ratio: float) -> Floats:
 
 
 def toward_middle(n: int, ratio: float) -> Floats:
-    """Return n + 1 values from 0 to 1, `ratio` times finer in the middle than at the ends.
+    """Return n + 1 values from 0 to 1 that are finer in the middle than at the ends.
+
+    The density of cells in the middle is `ratio` times that at the ends; of few cells the lengths
+    have a smaller ratio.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
     """
