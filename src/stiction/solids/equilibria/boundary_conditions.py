@@ -179,6 +179,21 @@ class BoundaryConditions:
             return self._point_weights(where)[0]
         return self.nodes_of(where)
 
+    def other_places(self, where: object) -> list[int]:
+        """Return the nodes whose unknowns are displacements of other places on splines.
+
+        Where a place has no unknown of its own, its control points carry those of its neighbours,
+        and none is returned.
+        """
+        if not isinstance(where, Nearest):
+            return []
+        own = self._point_weights(where)
+        same = {
+            node: all(map(np.array_equal, place, own))
+            for node, place in self.unknowns.substituted.items()
+        }
+        return [node for node in same if not same[node]] if any(same.values()) else []
+
     def _point_weights(self, where: Nearest) -> tuple[Ints, Floats]:
         """Return the nodes whose weighted mean is the node nearest to a point, and the weights."""
         problem = self.problem
