@@ -233,7 +233,7 @@ class BoundaryConditions:
             what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
             got = f"{described_place(where)}, {what}"
             why = "integrals over boundaries (loads, means) are implemented for plane bodies alone."
-            try_ = "prescribe displacements, or name nodes by Nearest."
+            try_ = "prescribe displacements, or name nodes: Loaded on Nearest, or Term of Nearest."
             needs = "a boundary of a body of the plane"
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)

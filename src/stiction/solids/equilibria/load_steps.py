@@ -337,10 +337,16 @@ class LoadStepper:
         where["unstable_modes"] = now.reported
         ends = isinstance(getattr(self.method, "on_bifurcation", None), StopThere)
         choice = "the run ended there" if ends else "the unstable path was followed"
+        # rounding decides the sign of a singular tangent's determinant
+        state = (
+            "is unstable"
+            if now.counted
+            else ("may be unstable: its tangent is singular or has a negative determinant")
+        )
         self.record.losses.append(Loss(t, "bifurcation", where, choice))
         if ends:
             self.record.status = Status.STOPPED
-            self.record.reason = f"the equilibrium at the start, t = {t:.9g}, is unstable"
+            self.record.reason = f"the equilibrium at the start, t = {t:.9g}, {state}"
         return ends
 
     def _step(self) -> bool:
@@ -567,12 +573,15 @@ class LoadStepper:
         if self.mortar_only:
             scale = max(scale, problem.largest_adhesion_work)
         # a linear relaxation releases half of the initial force times the displacement
-        initial = before.residual if self.mortar_only else loads
+        initial = before.residual if self.mortar_only else before.internal - loads
         if released <= abs(float(np.sum(initial * change))):
             return
         if released > _JUMP * exchanged and released > _LEAST_JUMP * scale:
             where = {"energy_missing": released}
-            choice = "the equilibrium that Newton's method found from the given positions"
+            choice = (
+                "the equilibrium that Newton's method found from the given positions; where the "
+                "given gaps are those of contact, it may be a relaxation"
+            )
             self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
 
     def _detect_jump(self, last: Energies, times: tuple[float, float]) -> None:
