@@ -119,7 +119,8 @@ class BoundaryConditions:
         times = np.clip(
             self.kink_times(),
             until[stage - 1] if stage else -np.inf,
-            until[stage] if stage + 1 < len(stages) else np.inf,
+            # the last stage goes on until the run ends
+            until[stage] if stage + 1 < len(stages) else problem.end,
         )
         # without the positions at its begin, values of a later stage cannot be compared
         times = np.zeros(0) if stage and base is None else np.unique(times)
