@@ -22,6 +22,7 @@ from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import ModelError, Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
+from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria.branches import bifurcation_loss, find_branch
 from stiction.solids.equilibria.checkpoint import RecordingWorkspace, pack, unpack
 from stiction.solids.equilibria.history import (
@@ -356,8 +357,8 @@ class LoadStepper:
         if first is None:
             return False
         self.energy = energies_at(self.problem, first, self.state.time)
-        self._detect_jump_at_start(self.problem.start(start.time) if self.active_pairs else start)
         self.trial = first
+        self._detect_jump_at_start(self.problem.start(start.time) if self.active_pairs else start)
         self.record.add(self.state, first, self.energy, self.iterations)
         return not self._ends_at_start(outcome)
 
@@ -603,6 +604,13 @@ class LoadStepper:
         if not problem.passes:
             return
         before, _ = problem.evaluate(start, start.u, t, None, data=False)
+        assert self.trial is not None
+        # surfaces that are in contact all along only relax
+        contacts = zip(problem.passes, before.point_values, self.trial.point_values, strict=True)
+        if all(
+            (np.vstack(both)[:, k.GAP] < p.contact.adhesion.gap_max).all() for p, *both in contacts
+        ):
+            return
         stored, adhesive = problem.stored(before)
         stored += problem.ground_energy(before, t)
         released = stored + adhesive - self.energy.stored - self.energy.adhesive
@@ -623,10 +631,7 @@ class LoadStepper:
             return
         if released > _JUMP * exchanged and released > _LEAST_JUMP * scale:
             where = {"energy_missing": released}
-            choice = (
-                "the equilibrium that Newton's method found from the given positions; where the "
-                "given gaps are those of contact, it may be a relaxation"
-            )
+            choice = "the equilibrium that Newton's method found from the given positions"
             self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
 
     def _detect_jump(self, last: Energies, times: tuple[float, float]) -> None:
