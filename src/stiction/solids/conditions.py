@@ -259,7 +259,7 @@ class Stage(Declared):
     conditions : conditions during this stage alone
     steps : load steps of the stage if none fails; None takes those of the method
     rows : number of saved states, evenly spaced in time and including the end of the stage; None
-        takes the save times of `solve`
+        takes the save times of `solve`. `Continuation` saves all its steps instead
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold
     """

@@ -100,11 +100,12 @@ class Readings(Declared):
     contact : number of the contact whose forces and lengths are reported
     support : report the reaction forces of that condition, summed over its places, instead of the
         contact forces
-    body : number of the body on which the reported contact forces act; None takes the body of the
-        boundary of the contact
+    body : number of the body on which the reported contact forces act, and whose lengths are
+        reported; None takes the body of the boundary of the contact. The other body of the contact
+        has the opposite forces
     nominal : measure lengths on the reference boundary
     start : time at which results begin, after preload [time unit of the run]; None takes the start
-        of the run
+        of the run, so that results contain a preload
     reactions : places at which reaction forces and moments of supports are reported
     """
 
@@ -144,15 +145,20 @@ class Assembled(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._write_out_contacts()
+        named = self._write_out_contacts()
         ends = [stage.until for stage in self.stages]
         if any(b <= a for a, b in itertools.pairwise(ends)):
             why, try_ = "stages follow one another.", "let `until` rise from stage to stage."
             raise ModelError("Solid.stages", f"ends {ends}", "rising times", why, try_)
-        self._check_readings()
+        self._check_readings(named)
 
-    def _write_out_contacts(self) -> None:
-        """Check the sides of contacts, and expand those among many bodies."""
+    def _write_out_contacts(self) -> int:
+        """Check the sides of contacts, and expand those among many bodies.
+
+        Return the number of named contacts, which come first. With activated pairs it is not known,
+        and 0 is returned.
+        """
+        named = 0 if self.pair_searches else sum(isinstance(c, Contact) for c in self.contacts)
         for contact in self.contacts:
             pair = (contact.boundary, contact.partner) if isinstance(contact, Contact) else ()
             for side in pair or vars(contact)["boundaries"]:
@@ -164,6 +170,7 @@ class Assembled(Declared):
         object.__setattr__(self, "contacts", pairs)
         object.__setattr__(self, "pair_searches", (*self.pair_searches, *pair_searches))
         check_partners(pairs)
+        return named
 
     @property
     def pairs(self) -> tuple[Contact, ...]:
@@ -191,8 +198,13 @@ class Assembled(Declared):
         """Return the programs of all conditions."""
         return [vars(c)["program"] for c in self.all_conditions if "program" in vars(c)]
 
-    def _check_readings(self) -> None:
-        """Refuse readings of missing conditions, contacts and bodies."""
+    def _check_readings(self, named: int) -> None:
+        """Refuse readings of missing conditions, contacts and bodies.
+
+        Parameters
+        ----------
+        named : number of contacts, first ones, whose numbers are known before the run
+        """
         r = self.readings
         why = "reported curves refer to conditions, contacts and bodies by number."
         try_ = "count from 0 in the order given."
@@ -206,8 +218,9 @@ class Assembled(Declared):
         if r.support and r.displacement is None:
             needs = "Readings.displacement, the number of a Driven, Spring or Linear condition"
             raise ModelError("Readings.support", True, needs, why, try_)
-        if r.support:
-            self._check_sum(self.all_conditions[r.displacement or 0])
+        # without contact, the forces are those of the condition in any case
+        if r.displacement is not None and (r.support or not self.contacts):
+            self._check_sum(self.all_conditions[r.displacement])
         dim = 2 if isinstance(self.bodies[0], Body) else 3
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
@@ -220,7 +233,7 @@ class Assembled(Declared):
                 where, got = f"Readings.{name}", getattr(r, name)
                 raise ModelError(where, got, f"a number below {count}", why, try_)
         # pairs of a `ContactAmong` get their numbers during the run
-        sides = self._sides_read() if self.pairs and not self.pair_searches else []
+        sides = self._sides_read() if r.contact < named else []
         if r.body is not None and sides and r.body not in sides:
             needs = "one of the bodies of the reported contact: " + ", ".join(map(str, sides))
             reason = f"contact {r.contact} exerts no force on body {r.body}."
@@ -236,8 +249,9 @@ class Assembled(Declared):
         if terms:
             got, needs = "a Linear condition whose factors cancel", "factors with a sum"
             why = "the forces on its places are opposite, and their sum is zero."
-            try_ = "report the force at one place: reactions=[Reaction(...)]."
-            raise ModelError("Readings.support", got, needs, why, try_)
+            try_ = "leave it out, and report the force at one place: reactions=[Reaction(...)]."
+            name = "Readings.support" if self.readings.support else "Readings.displacement"
+            raise ModelError(name, got, needs, why, try_)
 
     def _check_plane(self, contact: Contact | ContactAmong) -> None:
         """Refuse the mortar method and self-contact in three dimensions."""

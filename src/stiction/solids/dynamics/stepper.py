@@ -316,7 +316,7 @@ class TimeStepper(LoadStepper):
         super().enter_stage()
         if self.problem.stage == before:
             return
-        self.sampling = None
+        self.sampling, self.monitor.last = None, None
         v = self.problem.unknowns.values(unknowns.displacements(self.v))
         self.v = self.moving.after_impulse(v, self._support_velocities(self.state.time))
         self.energy = impulse_energies(self.moving, v, self.v, self.energy)
@@ -342,6 +342,7 @@ class TimeStepper(LoadStepper):
         for at in self.record.save_times_between(self.state.time, target):
             if self.sampling is None:
                 self.sampling = MovingProblem(self.moving.system, self.scheme.lumped)
+                self.sampling.end = self.problem.end
                 self.sampling.add_contacts(self.problem.assembled)
                 if self.stages:
                     current = self.problem

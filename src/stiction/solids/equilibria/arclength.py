@@ -21,7 +21,7 @@ from stiction.core.checkpoint import unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
-from stiction.errors import ModelError, Status
+from stiction.errors import Status
 from stiction.numerics.vectors import size_of
 from stiction.solids.equilibria.bordered import (
     BEYOND,
@@ -135,6 +135,12 @@ class PathFollower:
                 record.status = Status.NO_CONTINUATION
                 record.reason = f"the path returned to times before the start of {where}"
                 return
+            if np.any(self.kink_times == self.points[-1].t):
+                # the first step of a path ended there, perhaps together with its stage
+                if not self._begin():
+                    return
+                yield self._pause()
+                continue
             arc_length, adhesion_step = self.length, self.adhesion_step
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
@@ -302,12 +308,9 @@ class PathFollower:
         """Take a load step, which has arclength 1 by definition; return whether it converged."""
         stepper = self.stepper
         stepper.state, stepper.trial = self.state, self.trial
-        stepper.enter_stage()
+        if stepper.begin_stage(self.travelled):
+            return False
         self.state, self.trial = stepper.state, stepper.trial
-        if not self.problem.free.size:
-            got, needs = "a solid without free displacements", "a displacement that is free"
-            why = "an equilibrium path is a curve of free displacements over time."
-            raise ModelError("Continuation", got, needs, why, "solve it by Quasistatic.")
         first = PathPoint(self.state.time, self.state.u)
         second = self._first_step(self.state, self.trial)
         if second is None:
@@ -339,13 +342,27 @@ class PathFollower:
             outcome = stepper.attempt(target, extrapolate=False)
             if outcome.trial is not None and stepper.collision.tunnels(state.u, outcome.trial.u):
                 outcome = Outcome(None, outcome.iterations, (), TUNNELLING)
-            if outcome.trial is not None and not self._crosses_branch(outcome, target):
+            if outcome.trial is not None and self._crosses_branch(outcome, target):
+                outcome = Outcome(None, outcome.iterations, (), "another path branches off")
+            if outcome.trial is not None:
                 self.travelled += span
+                self._count(outcome, target)
                 stepper.accept(outcome, target, at=self.travelled)
                 return PathPoint(target, stepper.state.u)
             span *= 0.5
         stepper.give_up(outcome, target)
         return None
+
+    def _count(self, outcome: Outcome, target: float) -> None:
+        """Record the bifurcations in a first step."""
+        # without counts on arclength steps, the last count is out of date
+        if not self.method.stability:
+            return
+        found = self.stepper.monitor.check(self.state, outcome, target, self.limits)
+        # where time has decreased, it turns here: a limit point loses or regains a mode
+        for loss in found if self.time_increases else ():
+            at = self.travelled - (target - loss.time)
+            self.stepper.record.losses.append(dataclasses.replace(loss, time=at))
 
     def _crosses_branch(self, outcome: Outcome, target: float) -> bool:
         """Return whether a first step crosses a bifurcation at which the policy leaves the path."""

@@ -119,7 +119,8 @@ class BoundaryConditions:
         times = np.clip(
             self.kink_times(),
             until[stage - 1] if stage else -np.inf,
-            until[stage] if stage + 1 < len(stages) else np.inf,
+            # the last stage goes on until the run ends
+            until[stage] if stage + 1 < len(stages) else problem.end,
         )
         # without the positions at its begin, values of a later stage cannot be compared
         times = np.zeros(0) if stage and base is None else np.unique(times)
@@ -179,6 +180,21 @@ class BoundaryConditions:
             return self._point_weights(where)[0]
         return self.nodes_of(where)
 
+    def other_places(self, where: object) -> list[int]:
+        """Return the nodes whose unknowns are displacements of other places on splines.
+
+        Where a place has no unknown of its own, its control points carry those of its neighbours,
+        and none is returned.
+        """
+        if not isinstance(where, Nearest):
+            return []
+        own = self._point_weights(where)
+        same = {
+            node: all(map(np.array_equal, place, own))
+            for node, place in self.unknowns.substituted.items()
+        }
+        return [node for node in same if not same[node]] if any(same.values()) else []
+
     def _point_weights(self, where: Nearest) -> tuple[Ints, Floats]:
         """Return the nodes whose weighted mean is the node nearest to a point, and the weights."""
         problem = self.problem
@@ -218,7 +234,7 @@ class BoundaryConditions:
             what = "of a membrane" if isinstance(body, Membrane) else "of a body in space"
             got = f"{described_place(where)}, {what}"
             why = "integrals over boundaries (loads, means) are implemented for plane bodies alone."
-            try_ = "prescribe displacements, or name nodes by Nearest."
+            try_ = "prescribe displacements, or name nodes: Loaded on Nearest, or Term of Nearest."
             needs = "a boundary of a body of the plane"
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)

@@ -22,6 +22,7 @@ from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import ModelError, Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
+from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria.branches import bifurcation_loss, find_branch
 from stiction.solids.equilibria.checkpoint import RecordingWorkspace, pack, unpack
 from stiction.solids.equilibria.history import (
@@ -34,7 +35,7 @@ from stiction.solids.equilibria.history import (
 )
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.stability import StabilityMonitor, find_snap
+from stiction.solids.equilibria.stability import StabilityMonitor, UnstableModes, find_snap
 from stiction.solids.many.continuous_collision import TUNNELLING, CollisionDetection
 from stiction.solids.many.pair_activation import (
     activated_pairs,
@@ -116,6 +117,7 @@ class LoadStepper:
         self.stages = problem.assembled.stages
         # arclength steps save every step, at times along the path
         self.path_follows = end is not None
+        problem.end = last_time
         self._check_stages()
         self.set_stage_steps()
         self.state = problem.start(request.t_start)
@@ -169,14 +171,26 @@ class LoadStepper:
         return True
 
     def _check_stages(self) -> None:
-        """Refuse a start after the first stage, and invalid conditions of any stage."""
-        start = self.request.t_start
+        """Refuse a start after the first stage, and invalid conditions of any stage.
+
+        A path needs free displacements in all its stages.
+        """
+        start, start_of_path = self.request.t_start, self.request.t_end
         if self.stages and start > self.stages[0].until:
             needs = f"a start until {self.stages[0].until:.9g}, the end of the first stage"
             why = "a later stage begins with the positions at the end of the one before."
             try_ = "start in the first stage, or leave out the stages before the start."
             raise ModelError("solve.t_span", f"a start at {start:.9g}", needs, why, try_)
-        self.problem.check_stages()
+        free = self.problem.check_stages()
+        if not self.path_follows or start_of_path >= self.problem.end:
+            return
+        # the first stage begins with the run, and the last one goes on until its end
+        inner = [stage.until for stage in self.stages[:-1]]
+        for number, begin, end in zip(free, [-np.inf, *inner], [*inner, np.inf], strict=True):
+            if not number and begin < self.problem.end and end > start_of_path:
+                got, needs = "a solid without free displacements", "a displacement that is free"
+                why = "an equilibrium path is a curve of free displacements over time."
+                raise ModelError("Continuation", got, needs, why, "solve it by Quasistatic.")
 
     def set_stage_steps(self) -> None:
         """Set step length and saved times of the current stage."""
@@ -207,8 +221,29 @@ class LoadStepper:
         assert self.problem.released is not None
         self.energy = after_spring_change(self.energy, self.problem.released.energies)
         self.previous, self.extrapolate = None, False
-        self.monitor.last = None
         self.set_stage_steps()
+
+    def begin_stage(self, at: float) -> bool:
+        """Enter the next stage if the current one has ended; return whether the run ends there.
+
+        A support that ends may leave an unstable equilibrium.
+
+        Parameters
+        ----------
+        at : time of its loss, which is not program time on a path
+        """
+        before, known = self.problem.stage, self.monitor.last
+        self.enter_stage()
+        if self.problem.stage == before:
+            return False
+        # a separate problem: the pattern of a matrix decides how the path is rounded
+        copy, state = self.problem.fresh_copy(), self.state
+        _, matrix = copy.evaluate(state, state.u, state.time, None, data=True)
+        now = self.monitor.modes(copy, state.time, matrix, None)
+        if self.monitor.update(now) is None or now is None:
+            return False
+        # new supports leave fewer unstable modes
+        return now.number > (known.number if known else 0) and self._unstable(now, at)
 
     def run(self) -> None:
         """Follow the program to its end, or until the shortest step fails."""
@@ -322,8 +357,8 @@ class LoadStepper:
         if first is None:
             return False
         self.energy = energies_at(self.problem, first, self.state.time)
-        self._detect_jump_at_start(self.problem.start(start.time) if self.active_pairs else start)
         self.trial = first
+        self._detect_jump_at_start(self.problem.start(start.time) if self.active_pairs else start)
         self.record.add(self.state, first, self.energy, self.iterations)
         return not self._ends_at_start(outcome)
 
@@ -331,21 +366,38 @@ class LoadStepper:
         """Record an unstable equilibrium at the start; return whether the run ends with it."""
         t = self.state.time
         now = self.monitor.modes(self.problem, t, outcome.matrix, outcome.factors)
-        if now is None or self.monitor.update(now) is None:
-            return False
+        return now is not None and self.monitor.update(now) is not None and self._unstable(now, t)
+
+    def _unstable(self, now: UnstableModes, at: float) -> bool:
+        """Record that the run or a stage begins unstable; return whether the run ends there.
+
+        Parameters
+        ----------
+        now : unstable modes
+        at : time of the loss
+        """
+        t = self.state.time
         where: dict[str, object] = {"program_time": t, "from": t, "to": t}
         where["unstable_modes"] = now.reported
         ends = isinstance(getattr(self.method, "on_bifurcation", None), StopThere)
         choice = "the run ended there" if ends else "the unstable path was followed"
-        self.record.losses.append(Loss(t, "bifurcation", where, choice))
+        # rounding decides the sign of a singular tangent's determinant
+        state = (
+            "is unstable"
+            if now.counted
+            else ("may be unstable: its tangent is singular or has a negative determinant")
+        )
+        self.record.losses.append(Loss(at, "bifurcation", where, choice))
         if ends:
             self.record.status = Status.STOPPED
-            self.record.reason = f"the equilibrium at the start, t = {t:.9g}, is unstable"
+            of_stage = " of a stage" if self.problem.stage else ""
+            self.record.reason = f"the equilibrium at the start{of_stage}, t = {t:.9g}, {state}"
         return ends
 
     def _step(self) -> bool:
         """Take one load step, halved until it converges; return whether it did."""
-        self.enter_stage()
+        if self.begin_stage(self.state.time):
+            return False
         inverted = 0
         while True:
             t = self.state.time
@@ -552,6 +604,13 @@ class LoadStepper:
         if not problem.passes:
             return
         before, _ = problem.evaluate(start, start.u, t, None, data=False)
+        assert self.trial is not None
+        # surfaces that are in contact all along only relax
+        contacts = zip(problem.passes, before.point_values, self.trial.point_values, strict=True)
+        if all(
+            (np.vstack(both)[:, k.GAP] < p.contact.adhesion.gap_max).all() for p, *both in contacts
+        ):
+            return
         stored, adhesive = problem.stored(before)
         stored += problem.ground_energy(before, t)
         released = stored + adhesive - self.energy.stored - self.energy.adhesive
@@ -567,7 +626,7 @@ class LoadStepper:
         if self.mortar_only:
             scale = max(scale, problem.largest_adhesion_work)
         # a linear relaxation releases half of the initial force times the displacement
-        initial = before.residual if self.mortar_only else loads
+        initial = before.residual if self.mortar_only else before.internal - loads
         if released <= abs(float(np.sum(initial * change))):
             return
         if released > _JUMP * exchanged and released > _LEAST_JUMP * scale:

@@ -102,6 +102,7 @@ class Problem:
     ----------
     work_tolerance : tolerance of the work between two load steps, see `unbalanced_work` [1]
     released : forces that conditions released at the begin of the stage
+    end : time at which the run ends, and its last stage; infinite if it is not known
     carriers : for each hard contact, the additional nodes whose unknowns are its multipliers
     first : first node of each body in the global numbering, then the number of their nodes
     rigid_node : for each contact with a rigid partner, the node of its translation
@@ -111,6 +112,7 @@ class Problem:
     # error of the work integrals of a step over its exchanged energy, unless the method sets it
     work_tolerance = 1e-7
     released: Released | None = None
+    end = np.inf
 
     def __init__(self, assembled: Assembled) -> None:
         self.assembled = assembled
@@ -246,15 +248,20 @@ class Problem:
         self.fixed, self.free = self.conditions.fixed, self.conditions.free
         self._forget_pattern()
 
-    def check_stages(self) -> None:
-        """Refuse conditions of later stages on missing places, or that contradict each other."""
-        for stage in range(1, len(self.assembled.stages)):
-            BoundaryConditions(self, stage)
+    def check_stages(self) -> list[int]:
+        """Return the number of free displacements of each stage, of one without stages.
+
+        Conditions of later stages on missing places are refused, and two on one displacement. Sums
+        of displacements that contradict each other are refused when their stage begins: they
+        contain its positions.
+        """
+        later = range(1, len(self.assembled.stages))
+        return [self.free.size, *(BoundaryConditions(self, stage).free.size for stage in later)]
 
     def fresh_copy(self) -> Problem:
         """Return a copy of the equations in the same stage, without cached patterns."""
         copy = Problem(self.assembled)
-        copy.work_tolerance = self.work_tolerance
+        copy.work_tolerance, copy.end = self.work_tolerance, self.end
         if self.stage or self.base is not None:
             copy.enter_stage(self.stage, self.base, self.angles)
         copy.released = self.released

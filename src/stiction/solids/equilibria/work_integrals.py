@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.solids.conditions import Driven, Fixed, Rigid
+from stiction.solids.conditions import Driven, Fixed, Nearest, Rigid
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import CENTRE
 from stiction.solids.equilibria.boundary_loads import apply_matrices
@@ -495,10 +495,11 @@ def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Cond
     if not isinstance(condition, (Driven, Fixed)):
         forces = np.where(conditions.fixed & (conditions.owner == number), trial.residual, 0.0)
         return np.asarray(conditions.unknowns.nodal_forces(forces).sum(axis=0))
-    if not conditions.constrained:
-        return np.asarray(trial.residual[problem.nodes_of(condition.where)].sum(axis=0))
-    points = conditions.points_of(condition.where)
-    return np.asarray(conditions.unknowns.nodal_forces(trial.residual)[points].sum(axis=0))
+    forces = trial.residual
+    # a place between control points has an unknown of its own; neighbours share control points
+    if conditions.constrained and not isinstance(condition.where, Nearest):
+        forces = conditions.unknowns.nodal_forces(forces)
+    return np.asarray(forces[problem.nodes_of(condition.where)].sum(axis=0))
 
 
 def reaction(problem: Problem, trial: Trial, reaction_point: Reaction) -> dict[str, float]:
@@ -529,7 +530,10 @@ def reaction(problem: Problem, trial: Trial, reaction_point: Reaction) -> dict[s
         force = np.concatenate([out[:, k.FORCE_X : k.FORCE_X + dim] for out in contact_values])
     else:
         nodes = problem.conditions.points_of(reaction_point.where)
-        force = unknowns.nodal_forces(trial.residual)[nodes]
+        # forces on other places between the same control points are not those on this one
+        residual = trial.residual.copy()
+        residual[problem.conditions.other_places(reaction_point.where)] = 0.0
+        force = unknowns.nodal_forces(residual)[nodes]
         arm, total = problem.positions(trial.u)[nodes] - about, force.sum(axis=0)
     components = dict(zip("xyz", map(float, total), strict=False))
     # rotation from x to y, y to z and z to x

@@ -19,6 +19,7 @@ from stiction.solids import (
     Nearest,
     NeoHookean,
     Program,
+    Stage,
     StayOnPath,
     StopThere,
     SweptBody,
@@ -199,17 +200,22 @@ def test_policies_are_checked(method):
         FollowBranch("up")
 
 
-def short_column(method, program, body=None, more=()):
+def short_column(method, program, body=None, more=(), stages=()):
     """A column of twelve widths between a clamp and a guide, pressed along y."""
     top, held = Boundary(0, "top"), [Fixed(Boundary(0, "bottom")), Fixed(Boundary(0, "top"), (0,))]
     body = body or Body(rectangle(1.0, 12.0, (1, 8)), Q2(), NeoHookean(1.0, 0.3))
-    held = [*held, Driven(top, 1, Program((0.0, 1.0), program)), *more]
-    return st.solve(st.Solid([body], [], held, dimensionless=True), method)
+    program = Program((0.0, 1.0), program) if isinstance(program, tuple) else program
+    held = [*held, Driven(top, 1, program), *more]
+    solid = st.Solid([body], [], held, stages=stages, dimensionless=True)
+    return st.solve(solid, method, (0.0, program.times[-1]))
 
 
-def test_two_modes_in_one_step():
-    """Each has its own time, as in short steps."""
-    losses = short_column(st.solids.Quasistatic(steps=2), (0.0, -1.4)).determinism.losses
+@pytest.mark.parametrize(
+    "method", [st.solids.Quasistatic(steps=2), st.Continuation(steps=2, longest=1.0)]
+)
+def test_two_modes_in_one_step(method):
+    """Each has its own time, as in short steps; the first step of a path is one of them."""
+    losses = short_column(method, (0.0, -1.4)).determinism.losses
     found = [(loss.where["program_time"], loss.where["unstable_modes"]) for loss in losses]
     times = [0.1975, 0.4008, 0.8055]
     np.testing.assert_allclose(found, np.transpose([times, [1, 2, 3]]), rtol=0.0, atol=5e-4)
@@ -225,6 +231,24 @@ def test_a_start_beyond_a_bifurcation(stops):
     assert run.time.size == (1 if stops else 3)
     assert (run.status is st.Status.STOPPED) == stops
     assert ("is unstable" in run.reason) == stops
+
+
+@pytest.mark.parametrize("method", [st.solids.Quasistatic, st.Continuation])
+@pytest.mark.parametrize("supported", [True, False])
+def test_a_stage_that_begins_beyond_a_bifurcation(method, supported):
+    """The first stage loses the mode, or its support ends with it."""
+    side = Nearest(0, (0.0, 6.0))
+    stages = Stage(1.0, [Fixed(side, (0,))] if supported else []), Stage(2.0)
+    program = Program((0.0, 1.0, 2.0), (0.0, -0.45, -0.5))
+    policy = StopThere() if supported else None
+    run = short_column(method(steps=2, on_bifurcation=policy), program, stages=stages)
+    (loss,) = run.determinism.losses
+    assert loss.where["unstable_modes"] == 1
+    if supported:
+        assert (loss.time, run.time[-1], run.status) == (1.0, 1.0, st.Status.STOPPED)
+        assert run.reason == "the equilibrium at the start of a stage, t = 1, is unstable"
+    else:
+        assert loss.where["program_time"] == pytest.approx(0.6144, rel=1e-3)
 
 
 def test_a_branch_in_space():

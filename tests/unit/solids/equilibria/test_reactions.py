@@ -191,7 +191,7 @@ def test_supports_beside_a_constraint(constraint):
 
 
 def test_a_driven_place_beside_a_constraint():
-    """The force of a place between control points acts on all of them."""
+    """The force of a place is the one that does its work; a neighbour shares control points."""
     place = Nearest(0, (1.0, 0.0))
     far = RigidPlane((0.0, -3.0), (0.0, 1.0))
     solid = st.Solid(
@@ -200,6 +200,7 @@ def test_a_driven_place_beside_a_constraint():
         [
             Fixed(Boundary(0, "top")),
             Driven(place, 1, to(-0.1)),
+            Driven(Nearest(0, (0.5, 0.0)), 1, to(0.02)),
             Linear([Term(Nearest(0, (0.0, 0.5)), 0)]),
         ],
         readings=Readings(displacement=1, support=True, reactions=[Reaction(place)]),
@@ -208,4 +209,7 @@ def test_a_driven_place_beside_a_constraint():
     run = st.solve(solid, st.solids.Quasistatic(steps=1))
     force, known = (run.data[name].values[-1] for name in ("force_y", "reaction_1_y"))
     assert force == pytest.approx(known, rel=1e-12)
+    work = run.data["condition_work"].values[-1, 1]
+    # reason: the force over the displacement is not quite linear
+    assert -0.05 * force == pytest.approx(work, rel=1e-3)
     assert force < -0.1

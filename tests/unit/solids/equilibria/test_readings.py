@@ -9,6 +9,7 @@ import stiction as st
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids import (
     Q1,
+    ContactAmong,
     Driven,
     Fixed,
     Linear,
@@ -241,19 +242,24 @@ def test_readings_are_those_of_their_contact():
     force, length, down = read()
     assert (force < -0.01, length > 3.0, down) == (True, True, -0.1)
     assert read(body=1) == [force, length, down]
-    with pytest.raises(st.ModelError, match=r"bodies of the reported contact: 1\."):
-        read(body=0)
+    # named contacts have their numbers whatever pairs are found
+    among = ContactAmong([Boundary(0, "left"), Boundary(1, "right")], LAW)
+    for more in ([], [among]):
+        readings = Readings(contact=1, body=0)
+        with pytest.raises(st.ModelError, match=r"bodies of the reported contact: 1\."):
+            st.Solid(bodies, [*contacts, *more], held, readings=readings)
 
 
 def test_forces_that_cancel_are_no_reading():
     ends = [Term(Boundary(0, name), 0, c) for name, c in (("left", -0.3), ("right", 0.3))]
-    for more, cancels in (([], True), ([Term(Boundary(0, "top"), 1, 0.1)], False)):
-        readings = Readings(displacement=0, support=True)
+    up = [Term(Boundary(0, "top"), 1, 0.1)]
+    for more, support in (([], True), ([], False), (up, True), (up, False)):
+        readings = Readings(displacement=0, support=support)
         parts = ([Body()], [], [Linear([*ends, *more])])
-        if not cancels:
+        if more:
             st.Solid(*parts, readings=readings)
             continue
-        with pytest.raises(st.ModelError, match=r"Readings\.support.*factors cancel"):
+        with pytest.raises(st.ModelError, match=r"Readings\.(supp|displ).*factors cancel"):
             st.Solid(*parts, readings=readings)
 
 

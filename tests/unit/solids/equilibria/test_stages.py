@@ -309,6 +309,18 @@ def test_all_stages_are_checked_before_the_first_step(method, wrong):
     assert not taken
 
 
+def test_a_path_needs_free_displacements_in_every_stage():
+    taken = []
+    with pytest.raises(ModelError, match="Continuation: got a solid without free displacements"):
+        st.solve(
+            stretched(Stage(1.0, [UP]), Stage(2.0, [Fixed(TOP)])),
+            st.Continuation(steps=2),
+            (0.0, 2.0),
+            progress=lambda *given: taken.append(given),
+        )
+    assert not taken
+
+
 def test_constraints_of_a_stage_begin_where_it_does():
     """A boundary that was lifted is constrained not to move on; a sum that moves contradicts."""
     hold, lift = Linear([Term(TOP, 1)]), Linear([Term(TOP, 1)], Program((1.0, 2.0), (0.0, 0.2)))
@@ -317,6 +329,12 @@ def test_constraints_of_a_stage_begin_where_it_does():
     assert run.data["drawn_position"].values[-1][:, 1].max() == pytest.approx(1.1, rel=1e-12)
     with pytest.raises(ModelError, match=r"a sum of 0\.3; needs a sum of 0\.1 at time 2,"):
         st.solve(stretched(Stage(1.0), Stage(2.0, [lift]), conditions=[UP]), method, span)
+    # the last stage ends with the run
+    late = Driven(TOP, 1, Program((0.0, 1.0, 2.0, 3.0), (0.0, 0.1, 0.1, 0.2)))
+    solid = stretched(Stage(1.0), Stage(2.0, [hold]), conditions=[late])
+    st.solve(solid, method, span)
+    with pytest.raises(ModelError, match=r"a sum of 0\.1; needs a sum of 0\.2 at time 3,"):
+        st.solve(solid, method, (0.0, 3.0))
     # a constraint alone moves on from the begin of its stage
     stages = Stage(1.0, [UP]), Stage(2.0, [Tied(TOP, 1), lift])
     run = st.solve(stretched(*stages), method, span)
