@@ -234,7 +234,7 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
         m = SpatialMechanics(system)
     q, v = m.start()
     pose, still = m.pose(0.0, q), np.zeros_like(m.velocity(v))
-    contacts = m.contacts(pose, ROUNDED * system.size)
+    contacts: Table[Any] = m.contacts(pose, ROUNDED * system.size)
     rows = np.zeros((*v.shape, len(contacts), m.components))
     for place in np.ndindex(v.shape):
         unit = still.copy()

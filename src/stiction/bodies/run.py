@@ -83,7 +83,7 @@ _GAIN = 1e-9
 # residual of the contact problem above which the run ends. Chosen
 _UNSOLVED = 1e-7
 # fraction of the opening of a step by which a contact that rolls or pivots closes in the next one.
-# The whole of it would keep the gap in the mean, and let impulses alternate
+# The whole of it would let impulses alternate from step to step
 _CLOSING = 0.5
 # steps in a row that move nothing, after which nothing ever moves
 _STILL = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +103,7 @@ def difference(data: ChainData, base: ChainData, name: str, i: int) -> tuple[Flo
 
 
 def _runs(given: object) -> list[Run]:
-    runs = list(given) if isinstance(given, Iterable) else [given]
+    runs: list[Any] = list(given) if isinstance(given, Iterable) else [given]
     wrong = [run for run in runs if not isinstance(run, Run)]
     if wrong:
         needs = "runs of one chain"
@@ -112,7 +112,7 @@ def _runs(given: object) -> list[Run]:
     return runs
 
 
-def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
+def _names(runs: Sequence[Run], labels: object) -> list[str]:
     if labels is None:
         return [f"{run.method_name} ({k + 1})" for k, run in enumerate(runs)]
     names = list(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else []

@@ -415,7 +415,7 @@ def strings_of(system: RollingStrings) -> Table[String]:
 
 def twin_of(method: Characteristics) -> Characteristics:
     """Return the method of the run of twice the step, with which a run is compared."""
-    fields = {"step": 2.0 * method.step, "check": False}
+    fields: dict[str, Any] = {"step": 2.0 * method.step, "check": False}
     return replace(method, **fields)
 
 
