@@ -214,24 +214,26 @@ class Characteristics(Method):
         delays = 2.0 if system.ends == "fixed" else 1.0
         pairs = list(zip(system.lengths, system.speeds, strict=True))
         turn = delays * max(length / c for length, c in pairs)
-        if turn / self.step > self.max_steps:
+        least = turn / self.max_steps
+        if self.step < least:
             raise ModelError(
                 "Characteristics.step",
                 self.step,
-                f"at least {turn / self.max_steps:.3g}",
+                f"at least {least!r}",
                 "shorter steps reach max_steps before a wave has returned from an end.",
                 "take a longer step, or a larger max_steps.",
             )
         # of each wave a step samples four points; the second solve has twice the step
-        longest = self.step * (2.0 if self.check else 1.0)
+        steps = 2.0 if self.check else 1.0
         for name, i in (("u0", 0), ("v0", 1), ("u_t0", 0), ("v_t0", 1)):
             width = narrowest(getattr(system, name))
-            if width < system.speeds[i] * longest:
+            most = width / (steps * system.speeds[i])
+            if self.step > most:
                 raise ModelError(
                     "Characteristics.step",
                     self.step,
-                    f"at most {self.step / longest * width / system.speeds[i]:.3g}",
-                    f"longer steps miss the bump of width {width:.3g} in {name}.",
+                    f"at most {most!r}",
+                    f"longer steps miss the bump of width {width!r} in {name}.",
                     "take a shorter step, or a wider bump.",
                 )
 

@@ -271,11 +271,14 @@ def test_a_vanishing_gradient_is_refused_whatever_the_scale():
 
 
 def test_a_start_where_h_is_flat_but_not_zero():
-    def start(h):
-        system = st.PiecewiseSmooth(h, lambda x: [1.0, 1.0], lambda x: [1.0, 1.0], x0=[0.0, 0.0])
+    def start(h, scale=1.0):
+        field, x0 = (lambda x: [1.0, 1.0]), [0.0, 0.0]
+        system = st.PiecewiseSmooth(h, field, field, x0=x0, scale=scale)
         return st.solve(system, t_span=(0.0, 1.0))
 
     assert start(lambda x: 1e-13 * (2.0 + x[0] ** 2)).status.ok
+    # h = 1 at the start and 1e14 at a distance of the scale
+    assert start(lambda x: 1.0 + x[0] ** 2, scale=1e7).status.ok
     with pytest.raises(st.ModelError, match="h = 0 and its gradient is zero"):
         start(lambda x: 1e-13 * x[0] ** 2)
     with pytest.raises(st.ModelError, match="gradient is not finite"):

@@ -481,9 +481,10 @@ def _agreement(path: Path, twin: Path) -> Check:
     value = float(difference.max(initial=0.0))
     when = float(one["time"][int(np.argmax(difference.max(axis=1, initial=0.0)))]) if both else 0.0
     last, other = float(one["time"][-1]), float(two["time"][-1])
-    # a limit of the work ends no motion
-    worked = path.kernels.LIMIT in (path.now.flag, twin.now.flag)
-    end = 0.0 if worked else abs(last - other) / max(last, other, 1e-300)
+    # a limit of the work ends no motion; of the later end nothing is known after the earlier one
+    earlier = path if last <= other else twin
+    limited = earlier.now.flag == path.kernels.LIMIT
+    end = 0.0 if limited else abs(last - other) / max(last, other, 1e-300)
     note = "largest change of the contact path over the length when the step is doubled, at the "
     note += "saved times"
     if end > value:

@@ -71,6 +71,8 @@ _STEP, _LEVELS = 0.015625, 12
 _RESOLVED = 1e-12
 # rounding error of a derivative above which the next points are farther away
 _ROUNDED = 1e-10
+# relative difference of both orders at a longer distance for a small parameter
+_SIMILAR = 0.1
 # a derivative by a parameter, times the parameter, counts as rounding below this fraction of x'
 _FLOOR = 1e-8
 _EPS = 2.220446049250313e-16
@@ -287,6 +289,7 @@ def derivatives(
         first = v.level[j] if what < 0 else 0
         before = v.pairs[j] if more else 1
         length = _STEP if j < n else s.lengths[j - n]
+        tried = False
         for level in range(first, _LEVELS):
             while True:
                 if j < n:
@@ -308,7 +311,13 @@ def derivatives(
                     largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
                 _difference(w, s, what, j, 2.0 * d, free, v.work[1])
                 (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
-                if level > first or length >= _STEP or noise <= _ROUNDED * size:
+                found = tried or level > first or length >= _STEP or noise <= _ROUNDED * size
+                fits = off <= _SIMILAR * size + noise if found else off < math.inf
+                if level == first and j >= n and length > s.lengths[j - n] and not fits:
+                    # the domain or the curvature of the field does not admit this distance
+                    length, tried = s.lengths[j - n], True
+                    continue
+                if found:
                     break
                 # a small parameter, such as an offset: a larger distance reduces rounding
                 length = min(1024.0 * length, _STEP)

@@ -17,7 +17,7 @@ Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -119,7 +119,8 @@ def tangents_of(
     start, end = numbers("tangents.t_span", t_span, size=2, per="end", why=why, try_=try_).tolist()
     if not start < end:
         raise ModelError("tangents.t_span", repr(t_span), "an end after the start", why, try_)
-    if isinstance(to, str) or not all(isinstance(name, str) for name in to):
+    listed = isinstance(to, Collection) and not isinstance(to, str)
+    if not listed or not all(isinstance(name, str) for name in to):
         why, try_ = "several directions are possible.", 'for example to=["x0"].'
         raise ModelError("tangents.to", repr(to), "a list of names", why, try_)
     times = times_of(save, start, end)
@@ -306,6 +307,9 @@ class _Tangent(ModeFlow):
         inside = self.times[(self.times > start) & (self.times < end)]
         for time in [*inside.tolist(), end]:
             self._until(start, time)
+            if not (self.failures or np.isfinite(self.states).all()):
+                reason = "a derivative is not finite: the end of a domain, or overflow"
+                self._fail(start, "derivative not finite", reason)
             self._save(time)
             start = time
 
@@ -421,7 +425,8 @@ class _Tangent(ModeFlow):
     def _close(self, x: Floats, t: float) -> float:
         """Return the time below which the distance of two events is not resolved.
 
-        It is that in which the state moves by ten times its error.
+        It is that in which the state moves by ten times its error, but at most ten times the
+        relative error of the span.
         """
         sizes = np.maximum(np.abs(x), np.asarray(self.system.compiled.scale))
         speed = float(np.abs(self._field(x, t) / sizes).max())

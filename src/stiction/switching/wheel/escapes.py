@@ -99,10 +99,10 @@ def escaping_points(
         cut = inside.reshape(r.size, -1)[:, [0, -1]].any()
         if inside.any() and not cut:
             break
-        width *= 2.0
-        if width > widest:
+        if width >= widest:
             what = "the region goes on beyond" if cut else "no point has L- < 0 < L+ up to"
-            raise _none(r_low, r_high, f"{what} abs(omega - omega0) = {0.5 * width:.4g} rad/s")
+            raise _none(r_low, r_high, f"{what} abs(omega - omega0) = {width:.4g} rad/s")
+        width = min(2.0 * width, widest)
     margin = slip[1] - slip[0]
     low, high = grid[1][inside].min() - margin, grid[1][inside].max() + margin
     rng, points, total = np.random.default_rng(seed), [], 0
@@ -185,7 +185,7 @@ def _none(r_low: float, r_high: float, got: str) -> ModelError:
     return ModelError(
         "escaping_points",
         f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",
-        "a range of r with an escaping region",
+        "a range of r with a bounded escaping region",
         "exits are random points of this region.",
         "for the paper's wheel 0.152 <= r < 0.186.",
     )

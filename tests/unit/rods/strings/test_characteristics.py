@@ -1,5 +1,7 @@
 """The method Characteristics: what it refuses, and what it says of itself."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from audit_lines import solved
@@ -7,6 +9,7 @@ from audit_lines import solved
 import stiction as st
 from stiction.rods import Bump, Pluck, RollingStrings, Sine, Sum
 from stiction.rods.methods import Characteristics
+from stiction.rods.strings.characteristics import _agreement
 from stiction.rods.strings.initial_waves import harmonic_start
 
 WEAK = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=5)
@@ -104,6 +107,22 @@ def test_a_limit_of_the_work_is_no_breakdown():
     assert {c.check: c for c in run.audit}["converged"].ok
 
 
+def test_an_early_breakdown_beside_a_limit_of_the_work_is_not_converged():
+    def path(end, flag):
+        samples = np.zeros(2, dtype=[("time", float), ("s1", float), ("s2", float)])
+        samples["time"] = 0.0, end
+        return SimpleNamespace(
+            now=SimpleNamespace(done=1, flag=flag),
+            kernels=SimpleNamespace(LIMIT=3),
+            saved_samples=samples,
+            system=WEAK,
+            request=SimpleNamespace(t_start=0.0),
+        )
+
+    assert not _agreement(path(5.0, 3), path(2.0, 1)).ok
+    assert _agreement(path(2.0, 3), path(5.0, 1)).ok
+
+
 def test_the_delay_on_a_circle_is_one_turn():
     circle = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=5, ends="periodic")
     method = Characteristics(step=0.01, max_steps=1000)
@@ -115,6 +134,10 @@ def test_a_bump_between_two_steps_is_refused():
     with pytest.raises(st.ModelError, match=r"at most 0\.00025"):
         Characteristics(step=3e-4).check_step(small)
     Characteristics(step=3e-4, check=False).check_step(small)
+    odd = RollingStrings(u0=Bump(1.0, 0.001337, 1e-5))
+    with pytest.raises(st.ModelError, match=r"at most 0\.0006685.*\n.*width 0\.001337"):
+        Characteristics(step=1e-3).check_step(odd)
+    Characteristics(step=0.0006685).check_step(odd)
 
 
 def test_the_harmonic_of_a_narrow_bump():

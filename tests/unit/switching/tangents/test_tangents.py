@@ -386,6 +386,30 @@ def test_small_parameters(offset):
     assert tilted.final_by == pytest.approx(level.final_by, rel=1e-5, abs=1e-12)
 
 
+def test_small_parameters_at_the_end_of_a_domain():
+    def by(size, field):
+        def flow(x, p):
+            return field(x[0], p.a), 1.0
+
+        start = {"x0": [0.0, 0.0], "parameters": {"a": size}}
+        system = st.PiecewiseSmooth(lambda x: x[1] + 5.0, flow, flow, **start)
+        return system.tangents(None, (0.0, 1.0), ("p.a",))
+
+    def root(x, a):
+        return 1.0 + a**0.5 if a >= 0.0 else np.nan
+
+    def power(x, a):
+        return a**1.5 - 1e3 * x if a >= 0.0 else np.nan
+
+    for field, value in ((root, 5e3), (power, 1.5e-7)):
+        found = by(1e-8, field)
+        assert found.failures == ()
+        # reason: rounding of the field, 1e-16, over the distance of points, 1e-10
+        assert found.final_by[0, 0] == pytest.approx(value, rel=1e-5)
+    found = by(0.0, root)
+    assert [one.kind for one in found.failures] == ["derivative not finite"]
+
+
 @pytest.mark.parametrize("rate", [1e-9, 1e9])
 def test_rates_of_any_size(rate):
     flow = st.PiecewiseSmooth(
@@ -414,7 +438,7 @@ def test_names_are_checked():
     for span in ((1.0, 0.5), (0.0, np.nan)):
         with pytest.raises(st.ModelError, match="t_span"):
             belt.tangents(None, span, ("alpha",))
-    for to in ("mu", [3]):
+    for to in ("mu", [3], 3, None, iter(["alpha"])):
         with pytest.raises(st.ModelError, match="list of names"):
             belt.tangents(None, (0.0, 1.0), to)
     with pytest.raises(st.ModelError, match=r"x0\[1\]"):

@@ -189,6 +189,11 @@ def test_points_of_the_escaping_region():
         slip = escaping_points(WheelOnTurntable(omega0=slow), 50, 0.152, 0.186)[:, 2] - slow
         assert slip.min() < -1.3
         assert slip.max() > -1.7
+    # the region ends at -42.5 rad/s, of 50 that are searched
+    numbers = {"omega0": 0.11642534767505697, "d": 0.19122629377145442, "beta": 0.20273023258423797}
+    springs = {"c1": 0.04729735384287579, "c2": 0.01451726301403178}
+    wide = WheelOnTurntable(gamma=0.23072292934878624, **numbers, **springs)
+    assert escaping_points(wide, 500, 0.1, 0.2)[:, 2].min() < -30.0
     with pytest.raises(ModelError, match="does not determine v"):
         escaping_points(WheelOnTurntable(gamma=0.0), 5, 0.1, 0.2)
 
