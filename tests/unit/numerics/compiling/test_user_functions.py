@@ -120,6 +120,10 @@ def test_fingerprints():
     assert fingerprint(functools.partial(line)) != fingerprint(functools.partial(line, v=2.0))
     for other in (CubicSpline([0.0, 1.0], [0.0, 1.0]), Law, {"k": Law}):
         assert fingerprint(slope_of(other)) is None
+        assert fingerprint(slope_of(other), objects=True) is not None
+    loop = {"k": 1.0}
+    loop["loop"] = loop
+    assert fingerprint(slope_of(loop)) is None
 
 
 @pytest.mark.parametrize(
