@@ -171,6 +171,16 @@ def test_failures_are_counted_apart(sweep, tmp_path):
     assert (study.table["status"] == 0).sum() == 8
 
 
+def test_an_error_of_the_machine_is_no_error_of_a_function(sweep, tmp_path):
+    for error in (OSError, MemoryError):
+
+        def full(run, error=error):
+            raise error("none is left")
+
+        with pytest.raises(error, match="none is left"):
+            sweep(2, results=full).run(tmp_path / "study", workers=1)
+
+
 def test_a_function_may_fail_in_the_first_member_or_return_more_later(sweep, tmp_path):
     def found(run):
         mu = run.system.law.mu
