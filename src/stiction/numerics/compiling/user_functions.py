@@ -270,6 +270,12 @@ def _state_of(value: object) -> tuple[object, ...] | None:
             parts += [name, bytes_of(entry)]
     if kind is value:
         return tuple(parts)
+    if _library_name(kind):
+        # an object of the library itself, such as os.environ, is known by its name
+        held = vars(sys.modules[kind.__module__])
+        names = [name for name, entry in held.items() if entry is value]
+        if names:
+            return (kind.__module__, names[0])
     try:
         # the second pickle has the same bytes in every process to which the object is sent
         data = pickle.dumps(pickle.loads(pickle.dumps(value)))

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import re
 import types
 
@@ -121,6 +122,7 @@ def test_fingerprints():
     for other in (CubicSpline([0.0, 1.0], [0.0, 1.0]), Law, {"k": Law}):
         assert fingerprint(slope_of(other)) is None
         assert fingerprint(slope_of(other), objects=True) is not None
+    assert "environ" in fingerprint(slope_of(os.environ), objects=True)
     loop = {"k": 1.0}
     loop["loop"] = loop
     assert fingerprint(slope_of(loop)) is None
