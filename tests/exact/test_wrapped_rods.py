@@ -75,6 +75,9 @@ def test_elastic_capstan(bending):
     small = elastic_capstan_ratio(mu, HALF, 1e-4)
     first = mu * HALF - 0.5e-4 * (1.0 + mu**2) * (1.0 - np.exp(-mu * HALF))
     assert np.log(small) == pytest.approx(first, rel=1e-6)
+    # stiff, but with an arc of contact of 0.58 rad
+    stiff = elastic_capstan_ratio(0.3, 2.83623, 1.5)
+    assert stiff == pytest.approx(1.8377, rel=1e-4)  # reason: the digits of the root
     # without an arc of contact there is no ratio
     for angle, stiff in ((0.1, bending), (HALF, 5.0)):
         with pytest.raises(ValueError, match="touches the cylinder"):

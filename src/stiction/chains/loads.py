@@ -274,7 +274,7 @@ class SumOf(Load):
             np.concatenate([p.amplitude for p in parts]),
             np.concatenate([p.angular_frequency for p in parts]),
             np.concatenate([p.phase for p in parts]),
-            total if own else None,
+            total if len(own) > 1 else next(iter(own), None),
         )
 
 

@@ -103,20 +103,35 @@ def elastic_capstan_ratio(mu: float, angle: float, bending: float, thickness: fl
     Source: the problem is that of Singh, J. Elasticity 151 (2022) 321; derived here.
     Verified by: tests/exact/test_wrapped_rods.py::test_elastic_capstan
     """
-    with np.errstate(invalid="ignore"):
-        exponent, first = capstan_exponent(mu, thickness), np.arccos(1.0 - 0.5 * bending)
-        start, ratio = np.cos(first) + mu * np.sin(first), 1.0
-        for _ in range(200):
-            last = np.arccos(1.0 - 0.5 * bending / ratio)
-            end = np.cos(last) - mu * np.sin(last)
-            ratio = start / end * np.exp(exponent * (angle - first - last))
+    exponent = capstan_exponent(mu, thickness)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first = np.arccos(1.0 - 0.5 * bending)
+        start = np.log(np.cos(first) + mu * np.sin(first))
+
+        def turned(ratio: float) -> float:
+            return float(np.arccos(1.0 - 0.5 * bending / ratio))
+
+        def excess(ratio: float) -> float:
+            last = turned(ratio)
+            end = np.log(np.cos(last) - mu * np.sin(last))
+            return float(start - end + exponent * (angle - first - last) - np.log(ratio))
+
+        # it falls strictly with the ratio, from where the point force at the end locks
+        low = max(0.5 * bending / (1.0 - mu / np.hypot(1.0, mu)), 1e-3)
+        high = 2.0 * low
+        while excess(high) > 0.0:
+            low, high = high, 2.0 * high
+        while high - low > 4e-16 * high:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
     # (a comparison with NaN is false)
-    if not angle - first - last >= 0.0:
+    if not (np.isfinite(start) and angle - first - turned(high) >= 0.0):
         raise ValueError(
             f"elastic_capstan_ratio: angle = {angle}, bending = {bending}; needs an angle of at "
-            "least phi0 + phi1, so that the rod touches the cylinder along an arc."
+            "least phi0 + phi1 and a bending of few units, so that the rod touches the cylinder "
+            "along an arc."
         )
-    return float(ratio)
+    return float(high)
 
 
 def euler_load(length: float, bending: float) -> float:

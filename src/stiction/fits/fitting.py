@@ -45,6 +45,8 @@ _NULL_DIRECTION = 1e-7
 # largest number of restarts from a better minimum that a profile finds
 _MOST_RESTARTS = 20
 _DISAGREE = "no interval is stated: searches disagree"
+# fraction of its start below which a positive parameter of a user's law is at zero
+_TINY = 1e-6
 # two minima are distinct if a coordinate differs by more than this fraction of its typical size.
 # Chosen
 _DISTINCT = 0.1
@@ -66,7 +68,8 @@ def fit(
     ----------
     curves : one test, or several with the same law and rig
     law : the class of a law, whose starting points are estimated from the data; or a law object,
-        whose values are the starting point, and stay fixed for fields that are not fitted
+        whose values are the starting point, and stay fixed for fields that are not fitted. A field
+        of your own law may be negative only if it starts from a negative number
     rig : the test rig, which defines how friction was measured; None for `ImposedSlip()`
     free : fields of the law that are fitted; None for all fields that can be fitted
     known : {field: value} of fields that are not fitted, if `law` is a class
@@ -251,7 +254,7 @@ def _estimates(problem: Problem, search: _Search, how: Intervals) -> list[Estima
             error=float(search.errors[i]),
             low=end.low,
             high=end.high,
-            message=_message(q, end) if search.agreed else _DISAGREE,
+            message=_message(q, end, float(values[i])) if search.agreed else _DISAGREE,
             places=end.places,
         )
         for i, (q, end) in enumerate(zip(problem.parameters, ends, strict=True))
@@ -287,10 +290,12 @@ def _block_length(problem: Problem, top: Minimum) -> int:
     return int(max(2.0, min(math.ceil(best), problem.rows / 4)))
 
 
-def _message(q: Parameter, end: Ends) -> str:
+def _message(q: Parameter, end: Ends, value: float) -> str:
     """Return the warning for a parameter that the data do not bound; empty if they do."""
     if end.low_known and end.high_known:
         return ""
+    if q.of_own_law and not q.signed and value < _TINY * (q.start or 1.0):
+        return f"{q.name} tends to 0; for values below 0 start from a negative number"
     if end.low_known and not (q.low == end.low and q.may_equal_low):
         return f"data fix {q.name} only from below: at least {end.low:.4g} {q.unit}"
     if end.high_known:

@@ -120,7 +120,8 @@ class Parameter:
     def logarithmic(self) -> bool:
         """Whether the coordinate of the search is the logarithm of the value."""
         if self.of_scenario or self.of_own_law:
-            return self.low >= 0.0 and (self.start or 0.0) > 0.0
+            relative = self.field in _EXCESS or self.field in _RATIO
+            return self.low >= 0.0 and (self.start or 0.0) > 0.0 and not relative
         return self.field in _LOGARITHMIC and self.low >= 0.0
 
     @property
@@ -165,8 +166,9 @@ def parameters_of(
     own = law_name(law) not in OF_LAWS
     made = []
     for name, unit, start in _of_law(law, free):
-        # a field of a user's law keeps the sign of a positive start
-        signed = not (start and start > 0.0) if own else name in _SIGNED
+        # a field of a user's law may be negative if its start is; zero is no start of such a field
+        start = (start or None) if own else start
+        signed = (start or 0.0) < 0.0 if own else name in _SIGNED
         low = -math.inf if signed else 0.0
         made.append(Parameter(name, unit, "law", low, math.inf, start, of_own_law=own))
     for field, unit in _OF_RIGS.items():

@@ -100,7 +100,7 @@ def exact_text(value: object) -> str:
         # functions of one name can differ; this import would slow down the printing of records
         from stiction.numerics.compiling.user_functions import fingerprint
 
-        return f"{short} {fingerprint(value)!r}"
+        return f"{short} {fingerprint(value, objects=True)!r}"
     if isinstance(value, float | np.floating):
         return short if float(short) == value else repr(float(value))
     return repr(value) if isinstance(value, str) else short

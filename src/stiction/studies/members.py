@@ -106,6 +106,7 @@ def probe(job: Job) -> dict[str, Result]:
     ------
     StictionError : if none of the tried members can be solved, or has a result. An exception of a
         user's function is named in it.
+    MemoryError, OSError : if memory, or a file, was missing.
     """
     size = len(next(iter(job.columns[-1].values())))
     results: dict[str, Result] = {}
@@ -120,6 +121,8 @@ def probe(job: Job) -> dict[str, Result]:
                 results[name] = _with_room(results.get(name, result), result)
             results_of(run, job.reading)
             complete = True
+        except MemoryError:  # of the machine
+            raise
         except Exception as error:  # noqa: BLE001 - of a user's law or function: one member
             failure = failure or error
     if complete:
@@ -128,7 +131,7 @@ def probe(job: Job) -> dict[str, Result]:
     if results and set(job.reading.names) <= set(results):
         return results
     assert failure is not None
-    if isinstance(failure, StictionError):
+    if isinstance(failure, StictionError | OSError):
         raise failure
     got, needs = f"{type(failure).__name__}: {failure}", "a member with all results"
     why, try_ = "the saved results are those of these members.", "correct the function or the law."

@@ -224,6 +224,10 @@ def _defaults(run: Run) -> tuple[str, ...]:
 def _is_numeric(value: object) -> bool:
     if isinstance(value, list | tuple):
         return all(v is None or _is_numeric(v) for v in value)
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind == "O":
+        return _is_numeric(value.tolist())
+    if isinstance(value, int | float):  # an integer may be too large for an array of integers
+        return True
     return np.asarray(value).dtype.kind in "fiub"
 
 

@@ -14,6 +14,7 @@ import hashlib
 import secrets
 import sys
 import time as clock
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,7 @@ import numpy.typing as npt
 from stiction._version import __version__
 from stiction.catalogue import used_outside
 from stiction.core.method import default_method
-from stiction.errors import ScenarioError, StoreError
+from stiction.errors import ScenarioError, StoreError, explain
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.numerics.checks import Record, whole
 from stiction.numerics.compiling.user_functions import fingerprint
@@ -56,7 +57,7 @@ _MOST_TRIED = 200
 _CHUNK_S = 1.0
 _CHUNKS_PER_WORKER = 16
 _MOST_IN_CHUNK = 4096
-_OTHER = "another function, or one that refers to an object that cannot be compared"
+_OTHER = "another function, or one that refers to an object without a pickle"
 _MOST_BYTES_OF_CHUNK = 64 << 20
 
 
@@ -178,7 +179,7 @@ class Sweep(Record):
         """Solve the members that are not in `folder` yet, and return the study.
 
         An interruption loses only the chunks in progress, and the same call continues the study,
-        unless a user's function refers to an object that stiction cannot compare. A call with
+        unless a user's function refers to an object that has no pickle. A call with
         other values of the same fields adds members to the study.
 
         Parameters
@@ -200,6 +201,9 @@ class Sweep(Record):
         Verified by: tests/unit/studies/test_sweep.py::test_same_as_single_runs
         """
         _check_run(workers, engine, shard, chunk)
+        unknown = [_named(f) for f in self._compared if _print_of(f) is None]
+        if unknown:
+            _check_whole(unknown[0], shard)
         store = Store(folder)
         with store.locked(shard):
             job = self._job(store, chunk, workers)
@@ -262,6 +266,16 @@ class Sweep(Record):
         )
         return job
 
+    @property
+    def _compared(self) -> list[Callable[..., Any]]:
+        """The user's functions that a study with the same inputs shares.
+
+        Swept values are compared by their text; those that it cannot tell apart are included.
+        """
+        given = [*_functions(self.scenario), *Reading.of(self.results).functions]
+        swept = [column.tolist() for column in self._columns.values() if column.dtype.kind == "O"]
+        return given + [f for f in _functions(swept) if _print_of(f) is None]
+
     def _description(self) -> tuple[dict[str, Any], str]:
         """Return the inputs of the study as text, and their digest."""
         reading = Reading.of(self.results)
@@ -279,9 +293,8 @@ class Sweep(Record):
             "code": code_digest(text),
             "kernels": mode(),
         }
-        functions = [*_functions(bare), *reading.functions]
         # a function that cannot be compared differs from that of every other call
-        prints = [repr(fingerprint(f) or secrets.token_hex()) for f in functions]
+        prints = [repr(_print_of(f) or secrets.token_hex()) for f in self._compared]
         digested = {key: value for key, value in description.items() if key != "title"}
         every = repr((sorted(digested.items()), prints))
         return description, hashlib.sha256(every.encode()).hexdigest()
@@ -333,13 +346,28 @@ def _check_extremes(
 
 
 def _check_comparable(path: str, column: Array) -> None:
-    """Raise an error if two functions among the values could be taken for the same value."""
-    for function in _functions(column.tolist()):
-        if fingerprint(function) is None:
-            got = f"{path} with the function {_named(function)}, which stiction cannot compare"
-            needs = "functions that refer to functions, numbers, arrays and dicts of numbers only"
-            why = "members with equal values are solved once."
-            raise ScenarioError("Sweep.fields", got, needs, why, "give it what it needs directly.")
+    """Raise an error if two values with functions could be taken for the same value."""
+    known: dict[str, object] = {}
+    for value in column.tolist():
+        for function in _functions(value):
+            if _print_of(function) is not None:
+                continue
+            if known.setdefault(label_of(value), value) is not value:
+                got = f"{path} with functions {_named(function)}, which stiction cannot compare"
+                needs = "functions that refer to what has a pickle, such as numbers and splines"
+                why = "members with equal values are solved once."
+                raise ScenarioError("Sweep.fields", got, needs, why, "give them other names.")
+
+
+def _check_whole(function: str, shard: tuple[int, int] | None) -> None:
+    """Warn that a study with a function without fingerprint cannot be continued."""
+    got = f"the function {function}, which refers to what has no pickle"
+    needs = "functions that refer to what has a pickle, such as numbers and splines"
+    if shard is not None:
+        why = "shards have the same function, and stiction cannot compare this one."
+        raise ScenarioError("shard", got, needs, why, "solve the study without shards.")
+    why, try_ = "an interrupted study is continued with the same function.", "move it out."
+    warnings.warn(explain("Sweep", got, needs, why, try_), stacklevel=3)
 
 
 def _check_run(
@@ -520,6 +548,10 @@ def _functions(owner: object, depth: int = 6) -> Iterator[Callable[..., Any]]:
         yield from _functions([*owner.values()], depth)
     elif callable(owner) and not isinstance(owner, type):
         yield owner
+
+
+def _print_of(function: Callable[..., Any]) -> tuple[object, ...] | None:
+    return fingerprint(function, objects=True)
 
 
 def _named(function: Callable[..., Any]) -> str:

@@ -86,6 +86,9 @@ def test_a_law_of_ones_own_is_fitted():
     found = st.fit(case.drawn(2), own(0.35, 0.3, 1e-3), ImposedSlip(Free(), Free()))
     assert type(found.law) is own
     assert found["mu_static"].value == pytest.approx(0.4, rel=0.03)  # reason: noise of 1 %
+    # mu_static has no logarithm, because its coordinate is the difference from mu_kinetic
+    assert found.problem.parameters[0].name == "mu_static"
+    assert not found.problem.coordinates._log[0]
 
 
 def logarithmic(v, z, p):
@@ -120,6 +123,12 @@ def test_numbers_of_a_law_of_ones_own_have_any_size_and_sign():
         found = st.fit(curve, law, ImposedSlip(0.0, 0.0))
         assert [e.name for e in found.estimates] == ["mu", "c", "v0"]
         assert [e.value for e in found.estimates] == pytest.approx([0.6, -0.01, 1e-8], rel=1e-5)
+    # a positive start keeps its sign, and zero is no start
+    found = st.fit(curve, Coulomb(0.7, 0.03, 1e-8), ImposedSlip(0.0, 0.0), free=("mu", "c"))
+    assert found.unknown == ("c",)
+    assert "c tends to 0" in found.warnings[0]
+    c = parameters_of(Coulomb(0.7, 0.0), ImposedSlip(0.0, 0.0), 1, None)[1]
+    assert (c.name, c.low, c.start) == ("c", 0.0, None)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,10 @@ def test_unknown_results_are_refused(run, name, words):
 
 
 def test_what_is_no_number_is_refused(run):
+    large = {"large": 2**70, "lost": np.array([1.0, None], dtype=object)}
+    found = results_of(run, Reading.of(lambda r: large))
+    np.testing.assert_array_equal(found["large"].values, 2.0**70)
+    np.testing.assert_array_equal(found["lost"].values, [1.0, np.nan])
     for value in ("fast", np.array(["1.0"]), np.array([1.0 + 2.0j]), [[1.0, 2.0], [3.0]]):
         with pytest.raises(st.ScenarioError, match="numbers"):
             results_of(run, Reading.of(lambda r, value=value: {"word": value}))

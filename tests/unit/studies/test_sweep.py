@@ -2,9 +2,11 @@
 
 import dataclasses
 import functools
+import threading
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import stiction as st
 from stiction.studies import Grid, Paired, Range, Sobol, Study
@@ -133,11 +135,23 @@ def test_a_changed_function_is_refused(sweep, tmp_path):
     sweep(2, results=made[0]).run(tmp_path / "study", workers=1)
     with pytest.raises(st.StoreError, match="another function"):
         sweep(2, results=made[1]).run(tmp_path / "study")
-    # what cannot be compared may be another function in every call
-    unknown = functools.partial(lambda run, k: {"late": 1.0}, k=object())
-    sweep(2, results=unknown).run(tmp_path / "unknown", workers=1)
-    with pytest.raises(st.StoreError, match="another function"):
+    # what has no pickle may be another function in every call
+    unknown = functools.partial(lambda run, k: {"late": 1.0}, k=threading.Lock())
+    with pytest.warns(UserWarning, match="no pickle"):
+        sweep(2, results=unknown).run(tmp_path / "unknown", workers=1)
+    again = pytest.raises(st.StoreError, match="another function")
+    with pytest.warns(UserWarning, match="no pickle"), again:
         sweep(2, results=unknown).run(tmp_path / "unknown")
+    with pytest.raises(st.ScenarioError, match="without shards"):
+        sweep(2, results=unknown).run(tmp_path / "shards", shard=(1, 2))
+    # an object with the same state is the same
+    for k in (0.5, 0.5, 1.0):
+        spline = CubicSpline([0.0, 1.0], [0.0, k])
+        known = sweep(2, results=lambda run, s=spline: {"late": float(s(1.0))})
+        if k == 0.5:
+            known.run(tmp_path / "known", workers=1)
+    with pytest.raises(st.StoreError, match="another function"):
+        known.run(tmp_path / "known")
 
 
 def test_a_strange_folder_is_refused(sweep, tmp_path):
@@ -155,6 +169,16 @@ def test_failures_are_counted_apart(sweep, tmp_path):
     assert row["reason"] == "ZeroDivisionError: a function of the user"
     assert np.isnan(study.table["mu"][row["member"]])
     assert (study.table["status"] == 0).sum() == 8
+
+
+def test_an_error_of_the_machine_is_no_error_of_a_function(sweep, tmp_path):
+    for error in (OSError, MemoryError):
+
+        def full(run, error=error):
+            raise error("none is left")
+
+        with pytest.raises(error, match="none is left"):
+            sweep(2, results=full).run(tmp_path / "study", workers=1)
 
 
 def test_a_function_may_fail_in_the_first_member_or_return_more_later(sweep, tmp_path):
@@ -266,15 +290,21 @@ def test_objects_that_differ_in_omitted_entries(tmp_path):
 
 
 def test_functions_of_one_name_are_different_values(chain):
-    shown, owner = set(), object()
+    shown, owner = set(), threading.Lock()
     for k in (1.0, 2.0):
         table = {"mu": k}
         for mu in (lambda v, k=k: k, lambda v, t=table: t["mu"], functools.partial(constant, k=k)):
             shown.add(label_of(st.UserFriction(mu, lambda v: 0.0)))
     assert len(shown) == 6
-    law = st.UserFriction(lambda v: float(isinstance(owner, object)), lambda v: 0.0)
+    laws = [
+        st.UserFriction(lambda v, o=owner: float(o is not None), lambda v: 0.0) for _ in range(2)
+    ]
+    st.Sweep(chain, {"law": [laws[0], st.Coulomb(0.1)]}, t_span=(0.0, 1.0))
     with pytest.raises(st.ScenarioError, match="cannot compare"):
-        st.Sweep(chain, {"law": [law]}, t_span=(0.0, 1.0))
+        st.Sweep(chain, {"law": laws}, t_span=(0.0, 1.0))
+    splines = [CubicSpline([0.0, 1.0], [0.0, k]) for k in (1.0, 2.0)]
+    loads = [st.UserLoad(lambda t, s=s: float(s(t))) for s in splines]
+    assert len({label_of(load) for load in (*loads, st.UserLoad(splines[0]))}) == 3
 
 
 def test_a_field_with_the_name_of_an_axis_is_swept(chain, tmp_path):

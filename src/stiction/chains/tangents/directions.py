@@ -8,6 +8,7 @@ follow from the variational equation (`series_kernels`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from stiction.chains.tangents.series_kernels import FORWARD
 from stiction.chains.tangents.state import POINTS, SHAPE, Directions
 from stiction.errors import ModelError
 from stiction.laws.compiled import CompiledLaw
+from stiction.numerics.compiling.user_functions import fingerprint
 
 if TYPE_CHECKING:
     from stiction.chains.model import Chain
@@ -34,13 +36,13 @@ _STENCILS = (
     (np.arange(POINTS), FORWARD),
     (-np.arange(POINTS), -FORWARD),
 )
-# steps of the difference as fractions of a parameter; the first that the model allows is used
+# steps of the difference as fractions of `_size`; the first that the model allows is used
 _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
 # for the series of a law, each point of which costs a series: central difference, exact to 2e-10
 # at this step
 _SHAPE_STENCIL = (np.array([-1, 1]), np.array([-0.5, 0.5]))
 _SHAPE_STEP = 2.0**-15
-# times at which functions of loads are compared
+# times between two breakpoints at which functions of loads are compared
 _TIMES = 64
 _MECHANICS = (
     *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
@@ -173,10 +175,19 @@ def _check_functions(
 ) -> None:
     """Refuse a parameter that changes a user's function of the load: it is not differenced."""
     functions = [one.load.segments().function for one in [chain, *chains] if one is not None]
-    # times in the span that no period of a load divides
-    times = t_span[0] + (t_span[1] - t_span[0]) * ((np.arange(_TIMES) * np.sqrt(2.0)) % 1.0)
-    values = [[0.0 if f is None else float(f(t)) for t in times.tolist()] for f in functions]
-    if any(one != values[0] for one in values):
+    prints = [None if f is None else fingerprint(f) for f in functions]
+    if all(f is functions[0] for f in functions) or (prints[0] and len(set(prints)) == 1):
+        return
+    values = np.zeros(1)
+    if not any(prints):
+        # no function can be compared, so that their values are, between breakpoints, at times that
+        # no period of a load divides
+        times = chain.load.segments().time
+        ends = np.unique([*t_span, *times[(times > t_span[0]) & (times < t_span[1])]])
+        shares = (np.arange(_TIMES) * np.sqrt(2.0)) % 1.0
+        at = (ends[:-1, None] + np.diff(ends)[:, None] * shares).ravel().tolist()
+        values = np.array([[0.0 if f is None else float(f(t)) for t in at] for f in functions])
+    if any(prints) or not np.array_equal(values, np.broadcast_to(values[0], values.shape), True):
         raise ModelError(
             "Chain.tangents",
             repr(name),
@@ -206,9 +217,10 @@ def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLa
 def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
     """Return chains with other values of a parameter, and the weights of a difference of them."""
     value = parameter(chain, name)
+    size = _size(chain, name, value)
     error: ModelError | None = None
     for fraction in _STEPS:
-        step = fraction * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
+        step = fraction * size
         for points, weight in _STENCILS:
             try:
                 chains = [
@@ -228,12 +240,27 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
     ) from error
 
 
+def _size(chain: Chain, name: str, value: float) -> float:
+    """Return the power of two near the size of a parameter, of which a step is a fraction.
+
+    A breakpoint moves relative to its neighbours, whatever the origin of time.
+    """
+    size = abs(value)
+    if name.startswith("load.") and name.rpartition(".")[2].partition("[")[0] == "time":
+        times = chain.load.segments().time
+        away = np.abs(times[np.isfinite(times)] - value)
+        near = float(np.min(away, where=away > 0.0, initial=math.inf))
+        # a shorter step would be lost in rounding
+        size = max(near, 2.0**-26 * size)
+    return 2.0 ** round(math.log2(size)) if 0.0 < size < math.inf else 1.0
+
+
 def _shape_neighbours(
     chain: Chain, name: str, chains: list[Chain | None], weight: Floats
 ) -> tuple[list[Chain | None], Floats]:
     """Return two neighbours for a difference of the series of a law, if the model allows both."""
     value = parameter(chain, name)
-    step = _SHAPE_STEP * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
+    step = _SHAPE_STEP * _size(chain, name, value)
     points, weights = _SHAPE_STENCIL
     try:
         return [with_parameter(chain, name, value + j * step) for j in points.tolist()], (

@@ -12,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import hashlib
 import itertools
+import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -199,12 +201,19 @@ def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3)
 # ---- fingerprints
 
 
-def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
+def fingerprint(
+    function: Callable[..., object], *, objects: bool = False
+) -> tuple[object, ...] | None:
     """Return the code and all references of a function, for comparisons.
 
     Two functions with the same fingerprint compile to the same code. It is the same in every
     process if all classes and built-in functions that it refers to are of a library. It is None if
     a reference cannot be compared.
+
+    Parameters
+    ----------
+    objects : whether objects, such as splines, are compared by their pickled state; they may
+        compile to different code
 
     Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_fingerprints
     """
@@ -213,12 +222,19 @@ def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
         return (own,)
     if isinstance(function, functools.partial):
         given = _unfolded((function.args, function.keywords))
-        inner = fingerprint(function.func)
-        return (*inner, bytes_of(given)) if inner and _is_plain_data(given) else None
+        inner = fingerprint(function.func, objects=objects)
+        if _is_plain_data(given):
+            return (*inner, bytes_of(given)) if inner else None
+        state = _state_of(given) if objects else None
+        return (*inner, *state) if inner and state else None
     parts: list[object] = []
     for plain in _reached(function, _library_name):
         if not isinstance(plain, types.FunctionType):
-            return None
+            state = _state_of(plain) if objects else None
+            if state is None:
+                return None
+            parts += state
+            continue
         parts += [plain.__qualname__, tuple(code_parts(plain))]
         parts += [code.co_varnames for code in codes(plain.__code__)]
         defaults = (plain.__defaults__, tuple(sorted((plain.__kwdefaults__ or {}).items())))
@@ -236,15 +252,48 @@ def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
             elif _is_of_library(value):
                 parts += [name, id(value), bytes_of(value)]
             else:
-                return None
+                state = _state_of(value) if objects else None
+                if state is None:
+                    return None
+                parts += [name, *state]
     return tuple(parts)
 
 
-def _unfolded(value: object) -> object:
-    """Return a value with tuples in place of dictionaries."""
+def _state_of(value: object) -> tuple[object, ...] | None:
+    """Return the code of a class, and the pickled state of an object; None if it has no pickle."""
+    kind = value if isinstance(value, type) else type(value)
+    parts: list[object] = [kind.__module__, kind.__qualname__]
+    for name, entry in vars(kind).items() if _library_name(kind) is None else ():
+        if isinstance(entry, types.FunctionType):
+            parts += [name, *code_parts(entry)]
+        elif not name.startswith("__") and _is_plain_data(entry):
+            parts += [name, bytes_of(entry)]
+    if kind is value:
+        return tuple(parts)
+    if _library_name(kind):
+        # an object of the library itself, such as os.environ, is known by its name
+        held = vars(sys.modules[kind.__module__])
+        names = [name for name, entry in held.items() if entry is value]
+        if names:
+            return (kind.__module__, names[0])
+    try:
+        # the second pickle has the same bytes in every process to which the object is sent
+        data = pickle.dumps(pickle.loads(pickle.dumps(value)))
+    except Exception:  # noqa: BLE001 - of a class of the user
+        return None
+    return (*parts, hashlib.sha256(data).hexdigest())
+
+
+def _unfolded(value: object, above: tuple[int, ...] = ()) -> object:
+    """Return a value with tuples in place of dictionaries; one that contains itself is left."""
+    if id(value) in above:
+        return value
+    above = (*above, id(value))
     if type(value) is dict:
-        return tuple((key, _unfolded(entry)) for key, entry in value.items())
-    return tuple(map(_unfolded, value)) if isinstance(value, tuple | list) else value
+        return tuple((key, _unfolded(entry, above)) for key, entry in value.items())
+    if isinstance(value, tuple | list):
+        return tuple(_unfolded(entry, above) for entry in value)
+    return value
 
 
 def _library_name(value: object) -> str | None:

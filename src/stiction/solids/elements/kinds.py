@@ -88,7 +88,8 @@ class Element(Declared, abc.ABC):
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
             raise ModelError(f"{type(self).__name__}.exact_arc", "True", needs, why, try_)
         if self.reduced and self.BENDS:
-            why, try_ = "its quadrilaterals have no volumetric locking.", "leave `reduced` out."
+            why = "its quadrilaterals have no volumetric locking."
+            try_ = "leave `reduced` out; where triangles lock, in space too, take Q2."
             raise ModelError(f"{type(self).__name__}.reduced", "True", "False", why, try_)
 
 

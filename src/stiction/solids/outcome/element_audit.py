@@ -78,8 +78,8 @@ def shear_locking(record: Recorder, scale: float) -> list[Check]:
     worst = float(max(0.0, fractions[step, body]))
     note = (
         f"parasitic shear energy of linear elements in bending over the strain energy, of body "
-        f"{body}; beyond the limit it is too stiff by more than a tenth: take finer cells, or "
-        "elements of second order"
+        f"{body}; beyond the limit its stiffness is in error by more than a tenth: take finer "
+        "cells, in the section too, or elements of second order"
     )
     ok = worst <= _LARGEST_PARASITIC
     return [Check("bending_does_not_lock", ok, worst, _LARGEST_PARASITIC, float(time[step]), note)]

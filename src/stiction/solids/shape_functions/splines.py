@@ -253,7 +253,10 @@ def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
     angle = np.unwrap(np.arctan2(from_centre[:, 1], from_centre[:, 0]))
     total_angle = abs(angle[-1] - angle[0])
     where, why = f"Mesh.boundaries[{name!r}]", "exact_arc follows a circle."
-    if not np.abs(size - radius).max() <= 1e-9 * radius:
+    # the rise of a flat arc is far smaller than its radius
+    length = np.linalg.norm(np.diff(nodes, axis=0), axis=1).sum()
+    rounding = 8.0 * np.finfo(float).eps * (radius + np.abs(nodes).max())
+    if not np.abs(size - radius).max() <= 1e-9 * length + rounding:
         got = f"nodes up to {np.abs(size - radius).max():.3g} off the circle of radius {radius:.6g}"
         needs, try_ = "an arc of a circle, or a straight line", "leave exact_arc out."
         raise ModelError(where, got, needs, why, try_)

@@ -1,5 +1,6 @@
 """Numbers of a chain by their names."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,11 +99,23 @@ class Gain(st.chains.Load):
         return st.UserLoad(lambda t: gain * t * t).segments()
 
 
+class Pulse(Gain):
+    def segments(self):
+        gain = self.gain
+        return st.UserLoad(lambda t: gain * (abs(t - 0.0503) < 1e-5)).segments()
+
+
 def test_parameters_of_a_user_function_are_refused():
     load = st.chains.SumOf([Gain(3.0), st.Ramp(rate=1.0)])
     block = st.Chain(mass=[1.0], stiffness=[4.0], law=st.Coulomb(0.1), load=load)
     law, none, span = CompiledLaw(block.friction, ()), np.zeros(1, np.int64), (0.0, 0.1)
     with pytest.raises(st.ModelError, match="not of its `function`"):
         laid_out(block, ["load.parts[0].gain"], none, law, span)
+    pulse = dataclasses.replace(block, load=Pulse(3.0))
+    with pytest.raises(st.ModelError, match="not of its `function`"):
+        laid_out(pulse, ["load.gain"], none, law, span)
+    undefined = st.UserLoad(lambda t: float("nan") if t > 0.05 else t)
+    load = st.chains.SumOf([undefined, st.Ramp(rate=1.0)])
+    block = dataclasses.replace(block, load=load)
     parts, _, _ = laid_out(block, ["load.parts[1].rate"], none, law, span)
     np.testing.assert_allclose(parts.segment_rate, 1.0, rtol=1e-13)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import re
 import types
 
@@ -120,6 +121,11 @@ def test_fingerprints():
     assert fingerprint(functools.partial(line)) != fingerprint(functools.partial(line, v=2.0))
     for other in (CubicSpline([0.0, 1.0], [0.0, 1.0]), Law, {"k": Law}):
         assert fingerprint(slope_of(other)) is None
+        assert fingerprint(slope_of(other), objects=True) is not None
+    assert "environ" in fingerprint(slope_of(os.environ), objects=True)
+    loop = {"k": 1.0}
+    loop["loop"] = loop
+    assert fingerprint(slope_of(loop)) is None
 
 
 @pytest.mark.parametrize(

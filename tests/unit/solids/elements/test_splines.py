@@ -174,6 +174,9 @@ def test_curves_other_than_arcs_are_refused():
     middle = 0.5 * (x[1:] + x[:-1])
     with pytest.raises(ModelError, match="off the circle of radius"):
         spline_curve("side", parabola, np.stack([middle, middle**2], axis=1), 2, exact=True)
+    flat = np.stack([x, 4e-5 * x * (1.0 - x) + 4e-6 * np.sin(4.0 * np.pi * x)], axis=1)
+    with pytest.raises(ModelError, match="off the circle of radius"):
+        spline_curve("side", flat, None, 2, exact=True)
     nodes, middles = arc(40, 6.1)
     with pytest.raises(ModelError, match="at most 342 degrees"):
         spline_curve("side", nodes, middles, 2, exact=True)
