@@ -54,7 +54,8 @@ class Ends:
     Parameters
     ----------
     low, high : ends of the interval; infinite, or the bound of the law, if the data give no end
-    low_known, high_known : whether the data exclude values beyond this end
+    low_known, high_known : whether the data exclude values beyond this end, or the law has its
+        bound there
     places : (m, 2) values along the profile, and the drop of 2 ln L at each
     """
 
@@ -101,7 +102,9 @@ class Bootstrap(Intervals):
     level : coverage probability
     block : number of rows in a block; 0 chooses it from the autocorrelation of the residuals
 
-    Source: Kuensch 1989, Ann. Stat. 17, 1217.
+    Blocks continue at the first row after the last one (circular bootstrap).
+
+    Source: Kuensch 1989, Ann. Stat. 17, 1217; Politis and Romano 1992 for circular blocks.
     Verified by: tests/unit/fits/test_intervals.py::test_blocks_widen_intervals_of_alike_noise
     """
 

@@ -116,8 +116,8 @@ def _save_elsewhere(
             save(run, folder, scenario=scenario)
             _remove(checkpoint)
             return (
-                f"{text}\nTry: the run is complete, in {folder}; move that folder to the intended "
-                "place."
+                f"{text}\nTry: the run is saved completely in {folder}; move that folder to the "
+                "intended place."
             )
     remainder = "nothing of this run could be saved anywhere"
     if checkpoint.path.exists():

@@ -67,9 +67,9 @@ _NAME_JUMPS = "name its jumps in UserLoad.breakpoints"
 def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> Run:
     """Return the run of `chain` by event-driven integration.
 
-    With constant friction there is no discretisation error: the series is summed until its
-    last terms are rounding. Weakening friction enters the same series. A user's mu(v) or
-    load is fitted on each step to `rtol`.
+    With constant friction and the default order there is no discretisation error: the series is
+    summed until its last terms are rounding. Weakening friction enters the same series. A user's
+    mu(v) or load is fitted on each step to the larger of `rtol` and 1e-11.
 
     Raises
     ------

@@ -74,7 +74,7 @@ def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Mo
 def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | None:
     """Return the number of events of `joined`, and the first slip time of each mass (n,) or NaN.
 
-    None if there are few events, which are then joined at once.
+    None if there are few events, which are then joined at once, and in plain Python.
     """
     if sum(block.changes.shape[0] for block in blocks) < _MANY or mode() != "compiled":
         return None

@@ -110,7 +110,8 @@ class _Handle:
     def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
         self.solver, self.threads = copy.copy(_library()), threads
         self.n, self.indptr, self.indices = indptr.size - 1, indptr, indices
-        # whether scaling and matching suit the latest values; number of factorised matrices
+        # whether scaling and matching suit the latest values; number of factorisations
+        # and releases, which identifies factors
         self.fits, self.generation = True, 0
         self.settings = np.zeros(64, np.int32)
         for place, value in _SETTINGS.items():

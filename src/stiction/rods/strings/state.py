@@ -1,5 +1,9 @@
 """Structs of the method of characteristics for two strings u and v; all numbers dimensionless.
 
+V_u and V_v are u_t and v_t at the contact, there the mean of both sides. Rolling couples them by
+V_u = F V_v, and V = V_v determines s1', s2' and the contact force (the scattering law,
+docs/formulas/rods.md, section 5).
+
 Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3), with R = u_t - c u_x
 and L = u_t + c u_x. Each is stored as cubics between knots, over the coordinate of its
 characteristics, xi = t - s/c for R and eta = t + s/c for L. Incoming waves (0 R-, 1 L+ of u, 2 and
@@ -47,13 +51,13 @@ class String(Struct):
 class Parameters(Struct):
     """The scattering law of the contact, and bounds on steps.
 
-    ratio : F of the rolling condition V_1 = F V_2
+    ratio : F of the rolling condition V_u = F V_v
     rolling : resistance r
     linear : 1 if the equation for V is linear
     step : longest step
     margin : least admissible distance to a fixed end, over the length
-    tolerance : largest third difference of s' / c in a step
-    steepest : larger (s' / c) / V of both strings
+    tolerance : largest third difference of s' / c over the points of a step
+    steepest : larger (s' / c) / V of both strings, which is 1 / V_m (see `Progress`)
     size : largest absolute value of the initial waves
     least : least strength of a corner at which a step ends, over `size`
     corners : approximate number of corners at which steps end
@@ -72,7 +76,10 @@ class Parameters(Struct):
 
 
 class Moment(Struct):
-    """The contact at a time: points s1 and s2, mean velocity V = <v_t>, contact force lam."""
+    """The contact at a time: points s1 and s2, velocity V, contact force lambda.
+
+    V is the mean of v_t on both sides of the contact, where the slope of v has a corner.
+    """
 
     time: float
     s1: float
@@ -87,7 +94,7 @@ class Contact(Struct):
     time, s1, s2, velocity, force : see `Moment`
     heat : heat of the rolling resistance
     u_cosine, u_sine, v_cosine, v_sine : integrals of the force on a string times sin(k s) times
-        cos and sin(c k t), with k = 2 pi / l
+        cos and sin(c k t), with k = 2 pi / l; with them the amplitude of this mode is known
     """
 
     time: float
@@ -114,7 +121,7 @@ class Progress(Struct):
     met : number of corners at which a step has ended
     fresh : 1 if the start of the next step must be evaluated again
     done : number of saved times reached
-    flag : flag of the last call, a constant of `characteristics_kernels`
+    flag : how the last call ended, a constant of `characteristics_kernels`
     """
 
     fastest: float

@@ -234,9 +234,10 @@ class EscapingWedge:
             raise ModelError(
                 "two_fold",
                 f"x = {self.x.tolist()}",
-                "a two-fold of case 1, which orbits pass from sliding into escaping",
-                f"no orbit on the ray at {angle:.3g} rad, of 0 to pi/2 in its escaping region, "
-                "starts at the two-fold.",
+                "a two-fold through which orbits pass from the sliding to the escaping region "
+                "(case 1: J1, J2 < 0, J1 J2 > 1)",
+                f"no orbit leaves the two-fold along the ray at {angle:.3g} rad; rays of the "
+                "escaping region have 0 to pi/2.",
                 "look at two_fold(system, guess).case.",
             )
         for _ in range(60):

@@ -119,7 +119,8 @@ def tangents_of(
     start, end = numbers("tangents.t_span", t_span, size=2, per="end", why=why, try_=try_).tolist()
     if not start < end:
         raise ModelError("tangents.t_span", repr(t_span), "an end after the start", why, try_)
-    listed = isinstance(to, Collection) and not isinstance(to, str)
+    given: object = to
+    listed = isinstance(given, Collection) and not isinstance(given, str)
     if not listed or not all(isinstance(name, str) for name in to):
         why, try_ = "several directions are possible.", 'for example to=["x0"].'
         raise ModelError("tangents.to", repr(to), "a list of names", why, try_)
