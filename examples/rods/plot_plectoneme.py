@@ -31,18 +31,24 @@ ROD = st.rods.GivenSection(100.0, 100.0, bending=1.0, twist=0.77, outer_radius=1
 rod = st.rods.plectoneme(ROD, turns=4.0, tail=20.0, elements=150, twist=np.pi)
 
 # %%
+# The law
+# -------
+# Contact is without friction; nothing holds the strands but their shape.
+FRICTION = None
+
+# %%
 # Method and solve
 # ----------------
 # The rod relaxes against drag to its first equilibrium. New contacts form where no equilibrium is
 # near the last one: the rod then snaps, and `losses` has an entry `limit_point`.
-path = st.rods.wrapped_path(rod, [], np.linspace(0.0, 1.0, 3), self_contact=True, steps=4)
+path = st.rods.wrapped_path(
+    rod, [], np.linspace(0.0, 1.0, 3), friction=FRICTION, self_contact=True, steps=4
+)
 assert path.audit.ok
 tension, moment = path.clamp_force[:, 0, 1, 0], path.clamp_moment[:, 0, 1, 0]
 print(f"{len(path.losses)} limit points")
 
-# %%
-# The law of a long double helix
-# ------------------------------
+# The tension of a long double helix with the computed moment:
 angle = np.linspace(0.2, 0.33, 50)
 law = np.array([plectoneme_load(a, radius=1.0, bending=1.0) for a in angle])
 along = np.interp(moment, law[:, 1], law[:, 0])

@@ -183,7 +183,7 @@ def test_rate_and_state_behind_a_spring_does_not_turn_back():
         if ok:
             Predictor(curve, rig, AgeingLaw)
         else:
-            with pytest.raises(st.ModelError, match="slips in one direction"):
+            with pytest.raises(st.ModelError, match="slip in one direction"):
                 Predictor(curve, rig, AgeingLaw)
     curve = Curve(force=np.sin(t), time=t, displacement=1e-6 * t, normal_force=NORMAL)
     for start in (3.0, st.fits.Free()):

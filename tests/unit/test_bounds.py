@@ -93,6 +93,7 @@ GIVEN = {
     },
     "laid_rope": {"section": st.rods.CircularSection(0.01, 1e6)},
     "overhand_knot": {"section": st.rods.CircularSection(0.01, 1e6)},
+    "plectoneme": {"section": st.rods.CircularSection(0.01, 1e6)},
     "LatinHypercube": {"members": 4},
     "Sobol": {"members": 4},
     "Saltelli": {"members": 4},

@@ -270,7 +270,7 @@ class Sweep(Record):
     def _compared(self) -> list[Callable[..., Any]]:
         """The user's functions that a study with the same inputs shares.
 
-        Swept values are compared by their text; those that it cannot tell apart are included.
+        Swept values are compared by their text; values of equal text are included.
         """
         given = [*_functions(self.scenario), *Reading.of(self.results).functions]
         swept = [column.tolist() for column in self._columns.values() if column.dtype.kind == "O"]

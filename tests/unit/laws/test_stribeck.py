@@ -137,12 +137,12 @@ def test_a_chain_speaks_of_functions_that_it_has():
 @pytest.mark.parametrize(
     ("law", "load", "reported"),
     [
-        (Stribeck(0.4, 0.2, 0.1), st.Constant(9.0), "the friction of Stribeck is too rough"),
-        (st.Coulomb(0.2), st.UserLoad(lambda t: 9.0), "UserLoad.function is too rough"),
+        (Stribeck(0.4, 0.2, 0.1), st.Constant(9.0), "the friction of Stribeck is not smooth"),
+        (st.Coulomb(0.2), st.UserLoad(lambda t: 9.0), "UserLoad.function is not smooth"),
         (
             Stribeck(0.4, 0.2, 0.1),
             st.UserLoad(lambda t: 9.0),
-            "the friction of Stribeck or UserLoad.function is too rough",
+            "the friction of Stribeck or UserLoad.function is not smooth",
         ),
     ],
 )

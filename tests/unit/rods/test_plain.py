@@ -226,7 +226,7 @@ def test_a_rod_on_a_plane(friction):
     system = RodOnPlane(thrown, friction=friction, restitution=0.4, gravity=(0.0, 0.0, -9.81))
     plain, compiled = both(lambda: st.solve(system, PlaneLeapfrog(), (0.0, 0.02), save=4))
     check_same(plain, compiled)
-    assert {"bounce", "close"} <= set(compiled.event_log.kind)
+    assert "bounce" in compiled.event_log.kind
 
 
 @pytest.mark.parametrize("ends", ["fixed", "periodic"])

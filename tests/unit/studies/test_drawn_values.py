@@ -87,8 +87,10 @@ def test_scattered_members_are_dots():
     made = study({"a": x, "b": y}, {"c": z})
     (dots,) = made.plot.map("c").axes[0].collections
     good = np.isfinite(z)
-    np.testing.assert_array_equal(np.asarray(dots.get_offsets()), np.stack([x, y], 1)[good])
-    np.testing.assert_array_equal(np.asarray(dots.get_array()), z[good])
+    drawn = np.column_stack([np.asarray(dots.get_offsets()), np.asarray(dots.get_array())])
+    given = np.stack([x, y, z], 1)[good]
+    # one dot a place, in the order of the places
+    np.testing.assert_array_equal(drawn, given[np.lexsort(given[:, 1::-1].T)])
 
 
 def test_a_curve_is_the_median_with_its_band():
@@ -145,9 +147,10 @@ def test_a_distribution_leaves_out_what_is_no_number():
 
 def marks(figure):
     """Return what a phase diagram shows, {word: [(x, y), ...]}."""
+    ax = figure.axes[0]
     return {
-        line.get_label(): [tuple(p) for p in line.get_xydata().tolist()]
-        for line in figure.axes[0].lines
+        line.get_label(): [tuple(p) for p in np.asarray(squares.get_offsets()).tolist()]
+        for line, squares in zip(ax.lines, ax.collections, strict=True)
     }
 
 

@@ -274,8 +274,7 @@ def extrapolated(
         if motion.ended:
             raise SolveError(
                 f"extrapolated: the run of bump width {width} ended at t = {motion.t_end:.6g}.\n"
-                "Why: the contact reached an end of a string or the speed of the waves, or a "
-                "number is not finite.\n"
+                "Why: the contact reached an end or the wave speed, or a number is not finite.\n"
                 "Try: narrower bumps, or an earlier time."
             )
         values.append(

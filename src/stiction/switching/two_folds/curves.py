@@ -316,7 +316,7 @@ def continue_boundary(
     """
     where = "continue_boundary"
     _check_steps(where, make_system, step, max_points)
-    if boundary not in BOUNDARIES:
+    if boundary not in list(BOUNDARIES):
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
         why = "these are the boundaries between the cases of two-folds."
         try_ = nearest(str(boundary), BOUNDARIES)

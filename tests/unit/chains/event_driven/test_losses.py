@@ -59,10 +59,10 @@ OTHER = OF_SLIP + 1
 @pytest.mark.parametrize(
     ("kind", "slips", "name", "words"),
     [
-        (OF_SLIP, 1, "grazing_slip", "the mass slipped on; its slip rate touched zero"),
-        (OF_SLIP, 0, "grazing_slip", "the mass stuck; its slip rate touched zero"),
-        (OTHER, 1, "grazing_onset", "the mass slipped; the force on it reached"),
-        (OTHER, 0, "grazing_onset", "the mass continued to stick; the force on it reached"),
+        (OF_SLIP, 1, "grazing_slip", "the mass slipped on; the slip rate of the mass reached zero"),
+        (OF_SLIP, 0, "grazing_slip", "the mass stuck; the slip rate of the mass reached zero"),
+        (OTHER, 1, "grazing_onset", "the mass slipped; the force on the mass reached"),
+        (OTHER, 0, "grazing_onset", "the mass continued to stick; the force on the mass reached"),
     ],
 )
 def test_grazings_under_a_jump_are_losses(kind, slips, name, words):
