@@ -70,7 +70,7 @@ def test_a_full_disk_costs_no_run(run, here, monkeypatch):
         put(run, here / "run")
     (folder,) = (here.parent / "tmp").iterdir()
     assert "got No space left on device; needs" in str(caught.value)
-    assert f"complete, in {folder}; move that folder to the" in str(caught.value)
+    assert f"completely in {folder}; move that folder to the" in str(caught.value)
     assert np.array_equal(load(folder).variables["x"].values, run.variables["x"].values)
     assert names(here) == []
 
