@@ -346,6 +346,7 @@ CATALOGUE: Mapping[str, Kind] = {
     "ContactPair": Kind(
         "a pair of bodies with its own friction", {"ContactPair": "stiction.bodies.model"}
     ),
+    "Hinge": Kind("a hinge between bodies", {"Hinge": "stiction.bodies.model"}),
     "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
     "SpatialBody": Kind("a rigid body in space", {"SpatialBody": "stiction.bodies.space.model"}),
     "Spring": Kind("a spring between bodies", {"Spring": "stiction.bodies.model"}),

@@ -6,6 +6,7 @@ from stiction.bodies.equilibrium import steepest_rest as steepest_rest
 from stiction.bodies.methods import EventDriven as EventDriven
 from stiction.bodies.methods import TimeStepper as TimeStepper
 from stiction.bodies.model import ContactPair as ContactPair
+from stiction.bodies.model import Hinge as Hinge
 from stiction.bodies.model import RigidBodies as RigidBodies
 from stiction.bodies.model import RigidBody as RigidBody
 from stiction.bodies.model import Spring as Spring

@@ -89,6 +89,8 @@ class _Statics(NamedTuple):
     rows : (n, k, c, d) J^T: loads on bodies by unit forces of contacts
     loads : (n, k) loads on bodies; in space moments are about principal axes [N], [N m]
     reach : (n,) sizes of the bodies [m]
+    hinged : (n, k, h) loads on bodies by unit forces of hinges, along x and y in turn
+    links : (h / 2, 2) numbers of the bodies and supports that hinges join
     """
 
     m: Mechanics | SpatialMechanics
@@ -97,18 +99,26 @@ class _Statics(NamedTuple):
     rows: Floats
     loads: Floats
     reach: Floats
+    hinged: Floats
+    links: Wholes
 
     def groups(self) -> Iterator[tuple[Wholes, _Statics]]:
-        """Return the numbers of contacts and the statics of each group of bodies that touch."""
+        """Return the numbers of contacts and the statics of each group of bodies that touch.
+
+        Bodies that a hinge joins are in one group.
+        """
         n, first, second = len(self.loads), self.contacts["first"], self.contacts["second"]
-        pair = second < n
-        links = coo_array((np.ones(int(pair.sum())), (first[pair], second[pair])), shape=(n, n))
+        pairs = np.concatenate([np.stack([first, second], axis=1), self.links])
+        pairs = pairs[pairs[:, 1] < n]
+        links = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n))
         count, group = connected_components(links, directed=False)
         for k in range(count):
             bodies, own = np.flatnonzero(group == k), np.flatnonzero(group[first] == k)
             contacts, rows = self.contacts[own], self.rows[bodies][:, :, own]
             loads, reach = self.loads[bodies], self.reach[bodies]
-            yield own, _Statics(self.m, contacts, self.mu[own], rows, loads, reach)
+            mine = group[self.links[:, 0]] == k
+            hinged, links = self.hinged[bodies][:, :, np.repeat(mine, 2)], self.links[mine]
+            yield own, _Statics(self.m, contacts, self.mu[own], rows, loads, reach, hinged, links)
 
 
 def rests(system: RigidBodies | SpatialBodies) -> Rest:
@@ -243,7 +253,15 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
     loads = m.given_loads(q)
     if m.springs is not None:
         loads = loads + m.springs.loads(pose, still)[0][: m.n]
-    return _Statics(m, contacts, m.mu(contacts), rows, loads, m.reach[: m.n])
+    hinged, links = np.zeros((*v.shape, 0)), np.zeros((0, 2), dtype=np.int64)
+    if isinstance(m, Mechanics) and m.hinges is not None:
+        if m.hinges.sine.any():
+            got, needs = "hinges with friction", "hinges without friction"
+            why = "the bound of their friction depends on the forces in a way that is not convex."
+            raise ModelError("rests.system", got, needs, why, "remove `law` of the hinges.")
+        hinged, links = m.hinges.rows(pose).T.reshape(*pose.shape, -1)[: m.n], m.hinges.ends
+    mu, reach = m.mu(contacts), m.reach[: m.n]
+    return _Statics(m, contacts, mu, rows, loads, reach, hinged, links)
 
 
 def _forces(statics: _Statics) -> Floats | None:
@@ -269,10 +287,10 @@ def _programme(statics: _Statics, loads: Floats) -> Floats | None:
     loads : (n, k, 1 or 2) that forces balance. One column: their total normal force is least; two:
         the second one is multiplied by a factor >= 0, which is largest
     """
-    d, count = statics.m.components, statics.rows[0, 0].size
+    d, count, hinged = statics.m.components, statics.rows[0, 0].size, statics.hinged.shape[2]
     factor, scale = loads.shape[2] - 1, float(np.abs(loads).max()) or 1.0
     right = -loads / scale
-    if count == 0:
+    if count + hinged == 0:
         # without contacts only loads that vanish are balanced
         return None if right.any() else np.full(factor, _STEEPEST)
     # moments over the sizes of the bodies, so that all equations are forces; these over the loads
@@ -280,9 +298,13 @@ def _programme(statics: _Statics, loads: Floats) -> Floats | None:
     units[:, d:] = statics.reach[:, None]
     own = np.abs(right / units[..., None]).max(axis=(1, 2))
     units *= np.maximum(own, _LIGHT * (own.max() or 1.0))[:, None]
-    scaled = statics.rows.reshape(units.size, -1) / units.reshape(-1, 1)
+    every = np.concatenate(
+        [statics.rows.reshape(units.size, -1), statics.hinged.reshape(units.size, -1)], axis=1
+    )
+    scaled = every / units.reshape(-1, 1)
     right = right.reshape(-1, 1 + factor) / units.reshape(-1, 1)
-    size = count + factor
+    # unknown forces of contacts, then of hinges, then the factor
+    size = count + hinged + factor
     parts = np.eye(size)
 
     def cones(at: Floats | None, part: float = 1.0) -> tuple[Floats, Floats]:
@@ -336,12 +358,14 @@ def _programme(statics: _Statics, loads: Floats) -> Floats | None:
         )
     if found.status == "infeasible":
         return None
-    return np.append(scale * found.point[:count], found.point[count:])
+    return np.append(scale * found.point[:count], found.point[count + hinged :])
 
 
 def _must(statics: _Statics, forces: Floats) -> tuple[str, str]:
     """Return whether zero velocities are the only solution of the contact problem."""
     m, contacts = statics.m, statics.contacts
+    if len(statics.links):
+        return "not decided", "bodies with hinges are not examined"
     if not len(contacts):
         return "yes", "the loads on each body cancel"
     pushed = np.zeros_like(m.inverse)

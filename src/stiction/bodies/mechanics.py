@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.bodies import exact_stick, impulse_kernels
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
+from stiction.bodies.hinges import Hinges
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.springs import Springs
 from stiction.numerics.arrays import Table
@@ -28,6 +29,7 @@ class Mechanics:
     ----------
     components : of the velocity of a contact, and of that of a centre of mass
     tolerance : of contact problems, relative; Newton's method ends far below it
+    separate : (m, m) whether two parts never touch
     """
 
     components: ClassVar[int] = 2
@@ -42,6 +44,9 @@ class Mechanics:
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()
         self.springs = Springs(system) if system.springs else None
+        self.hinges = Hinges(system) if system.hinges else None
+        self.separate = system.separate()
+        self._all_touch = not self.separate.any()
         self.reach = np.asarray(self.surfaces.table["reach"])
         # lengths that make velocities of the three components
         self.arms = np.ones((self.n, 3))
@@ -143,8 +148,11 @@ class Mechanics:
         return Contact.table(0)
 
     def contacts(self, pose: Floats, within: float) -> Table[Contact]:
-        """Return the contacts whose gap is at most `within` [m]."""
-        return self.surfaces.contacts(pose, within)
+        """Return the contacts of parts that may touch whose gap is at most `within` [m]."""
+        found = self.surfaces.contacts(pose, within)
+        if self._all_touch:
+            return found
+        return found[~self.separate[found["first"], found["second"]]]
 
     def contact_velocities(self, contacts: Table[Contact], v: Floats) -> Floats:
         """Return (c, 2) velocities of contacts; v (m, 3) of bodies, then of supports."""

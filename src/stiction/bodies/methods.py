@@ -122,6 +122,9 @@ class EventDriven(Method):
 
     def solve(self, system: RigidBodies, request: Request) -> Run:
         """Return the run of `system`."""
+        if system.hinges:
+            got, why = f"{len(system.hinges)} hinges", "hinges are conditions of time steps only."
+            raise ModelError("RigidBodies.hinges", got, "no hinges", why, "use TimeStepper.")
         from stiction.bodies.event_driven.run import solve_events
 
         return solve_events(system, self, request)

@@ -19,6 +19,7 @@ from stiction.core.fields import (
     Count,
     Declared,
     Finite,
+    Flag,
     NonNegative,
     Part,
     Parts,
@@ -27,7 +28,7 @@ from stiction.core.fields import (
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 
-__all__ = ["ContactPair", "RigidBodies", "RigidBody", "Spring", "Support"]
+__all__ = ["ContactPair", "Hinge", "RigidBodies", "RigidBody", "Spring", "Support"]
 
 Floats = npt.NDArray[np.float64]
 Pair = Sequence[float] | Floats
@@ -51,6 +52,7 @@ _BODIES = Parts(
 )
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of Support objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of Spring objects.")
+_HINGES = Parts("they join parts at points.", "give a list of Hinge objects.")
 _PAIRS = Parts(
     "each of these pairs has its own contact law.", "give a list of ContactPair objects."
 )
@@ -60,6 +62,10 @@ _END = Count(
     "give 1.",
 )
 _POINT = Components("m", "it is a point in the frame of the body.", counts=(2,))
+_PIN = Components("m", "it is the place of the pin at the start.", counts=(2,))
+_RADIUS = NonNegative("m", "the moment of friction is proportional to it.", "give 0.01.")
+_TOUCH = Flag("True where parts touch, False where they lie in different planes.", "give True.")
+_PIN_LAW = Part("it bounds the friction between pin and hole.", "leave it out.")
 _STIFFNESS = NonNegative("N/m", "a spring opposes its elongation.", "give 100.0.")
 _DAMPING = NonNegative("N s/m", "a damper dissipates energy.", "leave it out.")
 _LENGTH = NonNegative("m", "it is the length at which the spring exerts no force.", "leave it out.")
@@ -67,6 +73,8 @@ _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5)."
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits
 ROUNDED = 1e-6
+# least singular value of the scaled conditions of hinges below which they lock. Chosen
+_LOCKED = 1e-9
 _IMPACT_LAW = Choice(
     ("newton", "poisson"),
     "restitution is a ratio of velocities (newton) or of impulses (poisson).",
@@ -164,6 +172,39 @@ class Spring(Declared):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Hinge(Declared):
+    """A pin that joins two parts; they turn about it, and do not touch each other elsewhere.
+
+    Parameters
+    ----------
+    first, second : numbers of the parts from 1: bodies in their order, then supports
+    at : place of the pin at the start [m]
+    radius : of the pin [m]; without friction it has no effect
+    law : Coulomb friction between pin and hole; None for no friction. The moment of friction is at
+        most radius sin(arctan(mu)) times the force of the hinge
+
+    Verified by: tests/unit/bodies/test_hinges.py::test_a_pendulum,
+    tests/unit/bodies/test_hinges.py::test_friction_of_a_pin
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> bar = st.bodies.RigidBody(st.bodies.Box(1.0, 0.1), position=[0.5, 0.0])
+    >>> wall = st.bodies.Support(st.bodies.Disc(0.1))
+    >>> system = st.bodies.RigidBodies([bar], [wall], hinges=[st.bodies.Hinge(1, 2)])
+    >>> run = st.solve(system, t_span=(0.0, 0.5))
+    >>> run.audit.ok
+    True
+    """
+
+    first: Annotated[int, _END] = 1
+    second: Annotated[int, _END] = 2
+    at: Annotated[Pair, _PIN] = (0.0, 0.0)
+    radius: Annotated[float, _RADIUS] = 0.0
+    law: Annotated[Coulomb | None, _PIN_LAW] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactPair(Declared):
     """Friction and restitution of one pair of parts, in place of those of the system.
 
@@ -172,6 +213,7 @@ class ContactPair(Declared):
     first, second : numbers of the parts from 1, in any order: bodies in their order, then supports
     law : Coulomb friction of the pair; None for that of the system
     restitution : coefficient of the pair, from 0 to 1 [1]; None for that of the system
+    contact : False for parts that never touch, as links of a mechanism in different planes
 
     Verified by: tests/exact/test_contact_pairs.py::test_a_box_slides_on_a_box_that_slides
 
@@ -189,6 +231,7 @@ class ContactPair(Declared):
     second: Annotated[int, _END] = 2
     law: Annotated[Coulomb | None, _LAW] = None
     restitution: Annotated[float | None, _RESTITUTION] = None
+    contact: Annotated[bool, _TOUCH] = True
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,14 +246,15 @@ class RigidBodies(Declared):
     law : Coulomb friction of all contacts, but for those of `pairs`
     restitution : coefficient of their impacts, from 0 to 1 [1]
     springs : between bodies and supports
+    hinges : that join bodies with bodies and supports; by `TimeStepper` only
     pairs : pairs of parts with friction or restitution of their own
     impact_law : "newton" if restitution is the ratio of normal velocities after and before an
         impact, "poisson" if that of normal impulses in expansion and compression
 
     Raises
     ------
-    ModelError : if bodies overlap at the start, a spring has no effect or no direction, or a pair
-        is listed twice or never touches.
+    ModelError : if bodies overlap at the start, a spring has no effect or no direction, a pair
+        is listed twice or never touches, or hinges lock or do not agree with the velocities.
 
     Examples
     --------
@@ -230,17 +274,20 @@ class RigidBodies(Declared):
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
     restitution: Annotated[float, _RESTITUTION] = 0.0
     springs: Annotated[Sequence[Spring], _SPRINGS] = ()
+    hinges: Annotated[Sequence[Hinge], _HINGES] = ()
     pairs: Annotated[Sequence[ContactPair], _PAIRS] = ()
     impact_law: Annotated[str, _IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         laws = {"law": self.law} | {f"pairs[{k}].law": p.law for k, p in enumerate(self.pairs)}
+        laws |= {f"hinges[{k}].law": h.law for k, h in enumerate(self.hinges)}
         for name, law in laws.items():
             if law is not None:
                 refuse_several(f"RigidBodies.{name}", law)
         self._check_pairs()
         self._check_springs()
+        self._check_hinges()
         self._check_overlap()
 
     @property
@@ -335,10 +382,53 @@ class RigidBodies(Declared):
                 try_ = "move an end, or leave `length` out."
                 raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
+    def _check_hinges(self) -> None:
+        from stiction.bodies.hinges import Hinges
+
+        why = "a hinge joins at least one body, and two different parts."
+        for k, hinge in enumerate(self.hinges):
+            name = f"RigidBodies.hinges[{k}]"
+            self._check_parts(name, hinge.first, hinge.second, why)
+            if hinge.law is not None and hinge.law.mu and not hinge.radius:
+                got, needs = "friction of a pin with radius = 0", "a radius > 0"
+                what = "the moment of friction is proportional to the radius of the pin."
+                raise ModelError(name, got, needs, what, "give `radius`, or leave `law` out.")
+        if not self.hinges:
+            return
+        hinges, pose = Hinges(self), self.places()
+        rows = hinges.rows(pose)
+        scaled = rows * np.sqrt(hinges.inverse).ravel()
+        scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
+        values = np.linalg.svd(scaled, compute_uv=False)
+        if values[-1] <= _LOCKED or len(values) < len(scaled):
+            got, needs = "hinges that lock the bodies", "hinges whose conditions are independent"
+            what = "forces of hinges that lock each other are not determined."
+            try_ = "remove a hinge, or move it out of the line or position in which it locks."
+            raise ModelError("RigidBodies.hinges", got, needs, what, try_)
+        moving = [[*s.velocity, 0.0] for s in self.supports]
+        v = np.append(self.start()[1], np.array(moving, dtype=np.float64))
+        apart = np.hypot(*(rows @ v).reshape(-1, 2).T)
+        k, largest = int(np.argmax(apart)), float(np.abs(rows * v).max())
+        if apart[k] > ROUNDED * largest:
+            got = f"a pin whose velocities on both parts differ by {apart[k]:.3g} m/s at the start"
+            needs = "the same velocity on both parts"
+            what = "the velocity of a point is that of the centre of mass, plus spin times arm."
+            try_ = "change `velocity` or `spin` of a part."
+            raise ModelError(f"RigidBodies.hinges[{k}]", got, needs, what, try_)
+
+    def separate(self) -> npt.NDArray[np.bool_]:
+        """Return (m, m) whether two parts never touch: a hinge joins them, or a pair says so."""
+        count = self.n + len(self.supports)
+        out = np.zeros((count, count), dtype=bool)
+        for one in (*self.hinges, *(pair for pair in self.pairs if not pair.contact)):
+            out[one.first - 1, one.second - 1] = out[one.second - 1, one.first - 1] = True
+        return out
+
     def _check_overlap(self) -> None:
         from stiction.bodies.contacts import refuse_overlap, surfaces_of
 
         found = surfaces_of(self).contacts(self.places(), 0.0)
+        found = found[~self.separate()[found["first"], found["second"]]]
         refuse_overlap("RigidBodies.bodies", found, self.n, ROUNDED * self.size)
 
 

@@ -52,10 +52,10 @@ _CHOICES = (
     "the velocities after the step that were found first",
     "the velocities after the step that were found first",
 )
-# limits of the audit: overlap over the smallest thickness of a body; rotation in a step [rad];
-# motion of surfaces in a step over the smallest thickness. Chosen: the error of a step is of second
-# order in the rotation, and a motion of a whole thickness may pass through a body
-_OVERLAP = 1e-2
+# limits of the audit: overlap, and gap of a hinge, over the smallest thickness of a body; rotation
+# in a step [rad]; motion of surfaces in a step over the smallest thickness. Chosen: the error of a
+# step is of second order in the rotation, and a motion of a whole thickness may pass through a body
+_OVERLAP, _HINGE_GAP = 1e-2, 1e-3
 _TURN, _MOTION = 0.1, 0.5
 # step times the largest angular frequency w of springs. The leapfrog has a relative error of
 # (w h)^2 / 24 in the frequency, here 0.4 %, and is unstable from 2 on
@@ -63,7 +63,7 @@ _SPRINGS = 0.3
 # entries of `History.counts`
 SWEEPS, LINEAR_SYSTEMS, REDUCED, MOST_CONTACTS, UNDECIDED = range(5)
 # rows of `History.worst`
-ERROR, OVERLAP, TURN, MOTION = range(4)
+ERROR, OVERLAP, TURN, MOTION, HINGES = range(5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,9 @@ class History:
     ----------
     record : saved states, pairs, events
     surfaces : of bodies and supports
-    worst : (4, 2) ERROR to MOTION: largest residual, overlap over the size of the system, turn
-        [rad], and motion of surfaces over the smallest thickness, of a step; with their times [s]
+    worst : (5, 2) ERROR to HINGES: largest residual, overlap over the size of the system, turn
+        [rad], motion of surfaces over the smallest thickness, of a step, and gap of a hinge over
+        the size of the system; with their times [s]
     counts : (5,) SWEEPS to UNDECIDED: sweeps, linear systems, steps with reduced restitution, most
         contacts at once, groups whose accelerations may not be unique
     steps, step : number and length [s]
@@ -98,6 +99,7 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
     """Return the run in the plane with the results of the steps."""
     assert isinstance(h.surfaces, Surfaces)
     unseen = UNSEEN + (_UNSEEN_GROUPS if h.counts[UNDECIDED] else "")
+    unseen += ", nor whether accelerations are (Painleve's paradox)" if system.hinges else ""
     return run_of(system, method, h.record, h.surfaces, **of_steps(system, h, unseen))
 
 
@@ -140,6 +142,7 @@ def run_of(
             "velocity": Variable(v[..., :2].copy(), vector, "m/s", "of the centre of mass"),
             "spin": Variable(v[..., 2].copy(), each, "rad/s", "angular velocity"),
             **_of_springs(system, time, q, v),
+            **_of_hinges(system, record, time, q),
             **_outlines(system, surfaces),
         },
         friction="on the first body along the normal turned clockwise, mean of the step",
@@ -179,6 +182,7 @@ def assembled(
     """
     count = int(record.saved[0])
     heat, normal, tangential = _of_pairs(record, count)
+    heat = np.concatenate([heat, record.hinges[:count, :, 3]], axis=1)
     energy = Ledger(
         time=record.save[:count],
         kinetic=record.energy[:count, 0].copy(),
@@ -238,6 +242,25 @@ def _of_springs(system: RigidBodies, time: Floats, q: Floats, v: Floats) -> dict
         "spring_ends": Variable(
             springs.places(pose), ("time", "spring", "end", "component"), "m", "where it is fixed"
         ),
+    }
+
+
+def _of_hinges(
+    system: RigidBodies, record: Recorder, time: Floats, q: Floats
+) -> dict[str, Variable]:
+    """Return forces, moments of friction and places of the hinges at the saved times."""
+    m = Mechanics(system)
+    if m.hinges is None:
+        return {}
+    of_hinge, saved = ("time", "hinge"), record.hinges[: len(time)]
+    force = m.hinges.flipped[:, None] * saved[..., :2]
+    moment = m.hinges.flipped * m.hinges.radius * saved[..., 2]
+    place = m.hinges.places(m.pose(time - time[0], q)).mean(axis=-2)
+    what = "on the first part, mean of the step"
+    return {
+        "hinge_force": Variable(force, (*of_hinge, "component"), "N", what),
+        "hinge_moment": Variable(moment, of_hinge, "N m", f"of friction {what}"),
+        "hinge_place": Variable(place, (*of_hinge, "component"), "m", "of the pin"),
     }
 
 
@@ -326,7 +349,7 @@ def ledger_line(system: RigidBodies | SpatialBodies, energy: Ledger) -> Line:
 
 
 def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> tuple[Check, ...]:
-    (error, at_error), (overlap, at_overlap), (turn, at_turn), (motion, at_motion) = (
+    (error, at_error), (overlap, at_overlap), (turn, at_turn), (motion, at_motion), hinge = (
         h.worst.tolist()
     )
     lines: tuple[Line, ...] = (
@@ -370,6 +393,17 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
                 _SPRINGS,
                 "step times the largest frequency of springs, or rate of decay of dampers: "
                 "shorten the step",
+            ),
+        )
+    if getattr(system, "hinges", ()):
+        lines += (
+            Line(
+                "hinges_closed",
+                hinge[0],
+                _HINGE_GAP,
+                "largest gap of a hinge over the smallest thickness; it decreases with the square "
+                "of the step",
+                hinge[1],
             ),
         )
     return tuple(line.of_run() for line in lines)

@@ -117,6 +117,10 @@ class Recorder:
         self.q, self.v = np.zeros((len(save), *q.shape)), np.zeros((len(save), *v.shape))
         # kinetic, external work, impact loss, numerical dissipation, elastic, viscous heat [J]
         self.energy = np.zeros((len(save), 6))
+        # forces of hinges along x and y, friction at their pins [N], heat of that [J]: in the step,
+        # at saved times, and the heat before the step
+        count = len(getattr(system, "hinges", ()))
+        self.of_hinges, self.hinges = np.zeros((count, 5)), np.zeros((len(save), count, 4))
         self.saved = np.zeros(1, dtype=np.int64)
         self.before = np.zeros(q.size + v.size + 6)  # state and energies at the begin of the step
         self.events, self.samples = Log(Event.table(0)), Log(self.sample.table(0))
@@ -158,6 +162,9 @@ class Recorder:
             self.v[at] = _between(before[places:states].reshape(v.shape), v, part)
             self.energy[at] = _between(before[states:], now, part)
             self._save_pairs(at, part)
+            self.hinges[at] = self.of_hinges[:, :4]
+            heat, heat_before = self.of_hinges[:, 3:].T
+            self.hinges[at, :, 3] = _between(heat_before, heat, part)
             at += 1
         self.saved[0] = at
         self._keep(q, v, now)
@@ -171,6 +178,11 @@ class Recorder:
             rows["tangential"] = values[:, _TANGENTIAL:].reshape(rows["tangential"].shape)
             rows["heat"] = _between(values[:, _HEAT_BEFORE], values[:, HEAT], part)
             self.samples.add(rows)
+
+    def hinges_turn(self, forces: Floats, heat: Floats) -> None:
+        """Record forces (h, 3) of hinges and pins [N], and heat (h,) of pins in a step [J]."""
+        self.of_hinges[:, :3], self.of_hinges[:, 4] = forces, self.of_hinges[:, 3]
+        self.of_hinges[:, 3] += heat
 
     # ---- contacts
 
@@ -312,6 +324,8 @@ class Recorder:
             "saved_v": StateArray(self.v, "states", filled),
             "saved_energy": StateArray(self.energy, "states", filled),
             "before": StateArray(self.before),
+            "of_hinges": StateArray(self.of_hinges),
+            "saved_hinges": StateArray(self.hinges, "states", filled),
             "events": StateArray(self.events, within=(0, 1 << 62)),
             "samples": StateArray(self.samples, within=(0, 1 << 62)),
             "pairs": StateArray(self.pairs, within=(0, 1 << 62)),

@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven.modes import losses_of
 from stiction.bodies.exact_stick import sticking
+from stiction.bodies.hinges import PinFriction, Pins, contact_rows
 from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.outcome import (
     ERROR,
+    HINGES,
     LINEAR_SYSTEMS,
     MOST_CONTACTS,
     MOTION,
@@ -51,6 +54,7 @@ from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
 from stiction.errors import Status
 from stiction.numerics.arrays import Table
+from stiction.numerics.friction_problem.blocks import Local
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.newton import newton
 from stiction.numerics.friction_problem.solver import solve_local
@@ -85,6 +89,7 @@ _UNSOLVED = 1e-7
 # fraction of the opening of a step by which a contact that rolls or pivots closes in the next one.
 # The whole of it would let impulses alternate from step to step
 _CLOSING = 0.5
+_NO_WORK = np.zeros(2, dtype=np.int64)
 # steps in a row that move nothing, after which nothing ever moves
 _STILL = 2
 
@@ -113,6 +118,7 @@ class _Solved(NamedTuple):
         not part, and whether they do not slip. Forces, which are not unique, play no other part
     impacting : (n,) whether the contact is new in this step, and its surfaces approached or parted
         before the impulses
+    friction : (h,) impulses of friction at the pins of hinges [N s]
     """
 
     contacts: Table[Any]
@@ -128,6 +134,7 @@ class _Solved(NamedTuple):
     together: Bools
     still: Bools
     impacting: Bools
+    friction: Floats
 
 
 class Stepper:
@@ -165,9 +172,13 @@ class Stepper:
         self.finite = np.flatnonzero(np.isfinite(thickness))
         self.thinnest = float(thickness.min())
         self.sweep = np.array([body.shape.sweep for body in system.bodies])
-        self.worst = np.zeros((4, 2))  # ERROR, OVERLAP, TURN, MOTION; with times
+        self.worst = np.zeros((5, 2))  # ERROR to HINGES; with times
         self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
         self.last = Log(self.m.no_contacts()), Log(np.zeros((0, self.m.components)))
+        self.pins: Pins | None = None  # the hinges of the step
+        self.hinged = len(getattr(system, "hinges", ()))  # number of hinges
+        # impulses of the hinges in the step, along x and y, and of friction at the pins [N s]
+        self.of_hinges = np.zeros((self.hinged, 3))
         self.record = recorder(system, request.save, self.h)
         self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[STORED]))
 
@@ -225,8 +236,9 @@ class Stepper:
         given = self.m.given_loads(halfway)
         force = given if loads is None else given + (loads[0] + loads[1])[: len(v)]
         free = v + h * self.m.inverse[: len(v)] * force
-        solved = self._groups(contacts, old, v, free) if len(contacts) else None
-        if solved is None:
+        self.pins = self._pins(middle, v, free)
+        solved = self._groups(contacts, old, v, free) if len(contacts) or self._rubs() else None
+        if solved is None and self.pins is None:
             after = free
         else:
             after, solved = self._after(solved, free)
@@ -237,12 +249,27 @@ class Stepper:
         self.sums[WORK] += h * float((given * mean).sum())
         if springs is not None and loads is not None:
             self._add_work(k, springs, loads, mean)
+        if self.pins is not None:
+            self._note_hinges(k, self.pins, mean)
         self._note(k, contacts, solved, mean)
         if solved is not None:
             slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
             self._find_paradox(k + 1, contacts, solved.lasting, slip, middle)
         kinetic = self.m.kinetic(self.v)
         self.record.add_step(k, self._time(k + 1), self.q, self.v, kinetic, self.sums)
+
+    def _pins(self, middle: Floats, v: Floats, free: Floats) -> Pins | None:
+        """Return the hinges of the step; None without hinges."""
+        if not isinstance(self.m, Mechanics) or self.m.hinges is None:
+            return None
+        m = self.m
+        gaps = self.m.hinges.gaps(m.pose((self.done[0]) * self.h, self.q))
+        moving = m.velocity(v), m.velocity(free)
+        return self.m.hinges.pins(middle, *moving, gaps, self.h, m.rounding(self.q))
+
+    def _rubs(self) -> bool:
+        """Return whether a pin has friction."""
+        return self.pins is not None and bool(self.pins.hinges.sine.any())
 
     def _add_work(
         self, k: int, springs: Springs, loads: tuple[Floats, Floats], mean: Floats
@@ -263,7 +290,7 @@ class Stepper:
         self, k: int, contacts: Table[Any], closed: Bools, slip: Wholes, pose: Floats
     ) -> None:
         """Record where no acceleration or several obey the contact law after k steps."""
-        if not isinstance(self.m, Mechanics):
+        if not isinstance(self.m, Mechanics) or self.hinged:
             return
         state = k * self.h, self.q, self.v
         for group, found in paradoxes(self.m, contacts[closed], slip[closed], pose, *state):
@@ -299,30 +326,48 @@ class Stepper:
         active = np.asarray((contacts["gap"] <= self.touch) | (old >= 0))
         return contacts[active], old[active]
 
-    def _groups(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved:
+    def _groups(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved | None:
         """Return the impulses of all contacts; groups that share no body are independent problems.
+
+        Hinges connect bodies. None where only pins have impulses.
 
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
         """
         v, free = self.m.velocity(v), self.m.velocity(free)
-        group = np.zeros(len(contacts), dtype=np.int64)
-        count = int(group_contacts(contacts, self.system.n, group))
+        links, rubs = contacts, np.zeros(0, dtype=np.int64)
+        if self.pins is not None:
+            free, rubs = self.pins.moving, np.flatnonzero(self.pins.hinges.sine)
+            links = Contact.joined([contacts, self.pins.hinges.links()])
+        group = np.zeros(len(links), dtype=np.int64)
+        count = int(group_contacts(links, self.system.n, group))
         if count == 1:
-            return self._impulses(contacts, old, v, free)
+            return self._impulses(contacts, old, v, free, rubs)
+        group, of_pin = group[: len(contacts)], group[len(contacts) :][rubs]
         index = [np.flatnonzero(group == k) for k in range(count)]
-        parts = [self._impulses(contacts[at], old[at], v, free) for at in index]
+        pins = [rubs[of_pin == k] for k in range(count)]
+        parts = [
+            self._impulses(contacts[at], old[at], v, free, pin)
+            for at, pin in zip(index, pins, strict=True)
+            if len(at) or len(pin)
+        ]
         order = np.argsort(np.concatenate(index))
         joined = {
             name: np.concatenate([getattr(part, name) for part in parts])[order]
             for name in _Solved._fields
-            if name not in ("contacts", "error")
+            if name not in ("contacts", "error", "friction")
         }
-        return _Solved(contacts=contacts, error=max(part.error for part in parts), **joined)
+        error, friction = max(part.error for part in parts), sum(part.friction for part in parts)
+        return _Solved(contacts=contacts, error=error, friction=friction, **joined)
 
-    def _impulses(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved:
-        """Return impulses; restitution is reduced where Newton's law would create energy."""
+    def _impulses(
+        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, rubs: Wholes
+    ) -> _Solved:
+        """Return impulses; restitution is reduced where Newton's law would create energy.
+
+        rubs : numbers of the hinges with friction
+        """
         solved, reduced = without_gain(
-            lambda part: self._with_restitution(contacts, old, v, free, part),
+            lambda part: self._with_restitution(contacts, old, v, free, rubs, part),
             lambda solved: float(np.abs(solved.r * solved.free).sum()),
             _GAIN if self.m.restitution(contacts).any() else np.inf,
         )
@@ -330,7 +375,7 @@ class Stepper:
         return solved
 
     def _with_restitution(
-        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, part: float
+        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, rubs: Wholes, part: float
     ) -> _Solved:
         """Return the impulses with a part of the restitution.
 
@@ -338,6 +383,8 @@ class Stepper:
         ----------
         old : (n,) numbers of the contacts in the step before, -1 of new ones
         v, free : (m, 3) velocities of bodies and supports before the step, and without impulses
+            of contacts
+        rubs : numbers of the hinges with friction
         """
         before = self.m.contact_velocities(contacts, v)
         q = self.m.contact_velocities(contacts, free)
@@ -350,25 +397,18 @@ class Stepper:
         gap = np.maximum(contacts["gap"] - 0.5 * self.h * before[:, 0] - self.touch, 0.0)
         bounce += np.where(known, _CLOSING * (opening + 2.0 * gap / self.h), 0.0)
         # rounding of a contact that rests is no velocity
-        rounding = _NO_BOUNCE * float(np.abs(q).max())
+        rounding = _NO_BOUNCE * float(np.abs(q).max(initial=0.0))
         bounce[np.abs(bounce) <= rounding] = 0.0
         e = np.where(e > 0.0, part * e, 0.0)
         if self.m.poisson and e.any() and (~known & (before[:, 0] < -rounding)).any():
             return self._by_poisson(contacts, old, before, unstopped, bounce, e)
         q[:, 0] += bounce
-        local = self.m.problem(contacts, q)
-        scale = float(np.sqrt(np.vdot(q, q)))
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
-        found, work = solve_local(local, start, self.m.tolerance * scale)
-        if local.n_tangent == 2 and local.blocks.size <= _FEW_ENTRIES:
-            # sweeps end at the tolerance; what slips or turns would add their error up over steps
-            found, polished = newton(local, found.r, 0.0, _POLISHING)
-            self.counts[LINEAR_SYSTEMS] += polished
-        self.counts[[SWEEPS, LINEAR_SYSTEMS]] += work.sweeps, work.linear_systems
-        after = found.u.copy()
+        found = self._solved(contacts, q, mu, start, rubs)
+        after, friction = found.u.copy(), np.zeros(self.hinged)
         after[:, 0] -= bounce
-        error = residual(local, found.r)
+        friction[rubs] = found.friction
         closed, stick = sticking(found.r, unstopped, after, mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
@@ -379,9 +419,41 @@ class Stepper:
         together |= (after[:, 0] < 0.0) & (start[:, 0] > 0.0)
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
         return _Solved(
-            contacts, found.r, before, unstopped, after, bounce, error, closed, stick, lasting,
-            together, still, impacting,
+            contacts, found.r, before, unstopped, after, bounce, found.error, closed, stick,
+            lasting, together, still, impacting, friction,
         )  # fmt: skip
+
+    def _solved(
+        self, contacts: Table[Any], q: Floats, mu: Floats, start: Floats, rubs: Wholes
+    ) -> PinFriction:
+        """Return the impulses of contacts, and of pins with friction.
+
+        Parameters
+        ----------
+        q, start : (n, 2) or (n, 3) velocities without impulses, and impulses to begin with
+        """
+        if self.pins is not None and len(rubs):
+            rows = contact_rows(contacts, len(self.pins.moving))
+            found = self.pins.solve(rows, q, mu, rubs, self.m.tolerance)
+            self.counts[[SWEEPS, LINEAR_SYSTEMS]] += found.work
+            return found
+        local = self._problem(contacts, q)
+        scale = float(np.sqrt(np.vdot(q, q)))
+        solved, work = solve_local(local, start, self.m.tolerance * scale)
+        if local.n_tangent == 2 and local.blocks.size <= _FEW_ENTRIES:
+            # sweeps end at the tolerance; what slips or turns would add their error up over steps
+            solved, polished = newton(local, solved.r, 0.0, _POLISHING)
+            self.counts[LINEAR_SYSTEMS] += polished
+        self.counts[[SWEEPS, LINEAR_SYSTEMS]] += work.sweeps, work.linear_systems
+        return PinFriction(solved.r, solved.u, np.zeros(0), residual(local, solved.r), _NO_WORK)
+
+    def _problem(self, contacts: Table[Any], q: Floats) -> Local:
+        """Return the frictional contact problem with velocities `q` before contact forces."""
+        if self.pins is None:
+            return self.m.problem(contacts, q)
+        return self.pins.problem(
+            contact_rows(contacts, len(self.pins.moving)), q, self.m.mu(contacts)
+        )
 
     def _by_poisson(
         self, contacts: Table[Any], old: Wholes, before: Floats, free: Floats, bounce: Floats,
@@ -397,7 +469,7 @@ class Stepper:
         known, rounding = old >= 0, _NO_BOUNCE * float(np.abs(free).max())
         bounce, q = np.where(known, bounce, 0.0), free.copy()
         q[:, 0] += bounce
-        local = self.m.problem(contacts, q)
+        local = self._problem(contacts, q)
         made = expand(local, e, self.m.tolerance, before)
         self.counts[[SWEEPS, LINEAR_SYSTEMS]] += made.work
         after = made.u.copy()
@@ -408,16 +480,30 @@ class Stepper:
         impacting = made.pressed | (~known & (np.abs(before[:, 0]) > rounding))
         return _Solved(
             contacts, made.r, before, free, after, bounce, made.error, closed, made.stick, lasting,
-            together, still, impacting,
+            together, still, impacting, np.zeros(self.hinged),
         )  # fmt: skip
 
-    def _after(self, solved: _Solved, free: Floats) -> tuple[Floats, _Solved]:
-        """Return velocities of bodies after the impulses, and the contacts with theirs."""
+    def _after(self, solved: _Solved | None, free: Floats) -> tuple[Floats, _Solved | None]:
+        """Return velocities of bodies after the impulses, and the contacts with theirs.
+
+        free : (n, 3) without any impulses
+        """
         all_v = self.m.velocity(free)
-        self.m.add_impulses(solved.contacts, solved.r, all_v)
-        closed, stick = solved.closed, solved.stick
+        contacts, closed, stick = self.m.no_contacts(), np.zeros(0, bool), np.zeros(0, bool)
+        if solved is not None:
+            contacts, closed, stick = solved.contacts, solved.closed, solved.stick
+            self.m.add_impulses(contacts, solved.r, all_v)
+        if self.pins is not None:
+            friction = np.zeros(self.hinged) if solved is None else solved.friction
+            all_v, self.of_hinges = self.pins.apply(all_v, friction)
+            joined = self.pins.resting(all_v, self.of_hinges)
+            contacts = Contact.joined([contacts, joined])
+            closed = np.append(closed, np.ones(len(joined), bool))
+            stick = np.append(stick, np.ones(len(joined), bool))
         if closed.any():
-            self.m.stop_resting(solved.contacts, closed, closed & stick, all_v)
+            self.m.stop_resting(contacts, closed, closed & stick, all_v)
+        if solved is None or not len(solved.contacts):
+            return all_v[: self.system.n], None
         left = self.m.contact_velocities(solved.contacts, all_v)
         return all_v[: self.system.n], solved._replace(after=left)
 
@@ -450,6 +536,19 @@ class Stepper:
         )  # fmt: skip
         lasting = solved.lasting
         self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()
+
+    def _note_hinges(self, k: int, pins: Pins, mean: Floats) -> None:
+        """Record forces, heat and gaps of hinges; what their forces do to gaps is numerical."""
+        assert isinstance(self.m, Mechanics)
+        moved, still = self.m.velocity(mean), self.m.velocity(np.zeros_like(mean))
+        heat = pins.heat(moved, self.of_hinges[:, 2])
+        lost, given = pins.work(moved, self.of_hinges), pins.work(still, self.of_hinges)
+        self.sums[DISSIPATION] -= lost
+        self.sums[WORK] -= given
+        self.record.hinges_turn(self.of_hinges / self.h, heat)
+        time = self._time(k + 1)
+        gaps = pins.hinges.gaps(self.m.pose((k + 1) * self.h, self.q))
+        self._worst(HINGES, float(np.hypot(*gaps.T).max()) / self.system.size, time)
 
     def _worst(self, which: int, value: float, time: float) -> None:
         if value > self.worst[which, 0]:

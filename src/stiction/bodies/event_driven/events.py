@@ -224,7 +224,7 @@ class _Gaps:
         fastest = max((speed for _, speed in self.pairs), default=0.0)
         # a pair that is farther at the start of an interval cannot close in it
         self.within = 3.0 * fastest * segment.length + near
-        self.pairs = [p for p in self.pairs if p[1] > 0.0]
+        self.pairs = [p for p in self.pairs if p[1] > 0.0 and not m.separate[p[0]]]
         self.shift = 0.0
         kinds = m.surfaces.table["kind"]
         self.polygons = [
@@ -239,7 +239,7 @@ class _Gaps:
         phase, m = self.segment.phase, self.segment.phase.mechanics
         time, q, v = (part[0] for part in self.segment.at(np.array([theta])))
         pose = m.pose(time, q)
-        found = m.surfaces.contacts(pose, self.within)
+        found = m.contacts(pose, self.within)
         made: dict[tuple[int, int], float] = {}
         points = phase.kinematics(time, q, v).point if len(phase.closed) else np.zeros((0, 2))
         for c in found:

@@ -342,7 +342,7 @@ class Integrator:
             near += 2.0 * m.speed(v) * (ahead.time - time)
             time, q, v = ahead.time, ahead.q, ahead.v
         pose = m.pose(time, q)
-        found = m.surfaces.contacts(pose, near)
+        found = m.contacts(pose, near)
         points = kin.kinematics(known, pose, m.velocity(v)).point
         made = kin.Closed.table(len(found))
         count = 0

@@ -30,7 +30,7 @@ class BodyFigures(Figures):
     def scene(self) -> PaperFigure:
         """Return the bodies at six times, the last ones darkest, with the paths of their centres.
 
-        Springs are drawn at the end.
+        Springs and the pins of hinges are drawn at the end.
 
         Verified by: tests/unit/bodies/test_figures.py::test_outlines_stand_where_the_bodies_are
         """
@@ -57,6 +57,9 @@ class BodyFigures(Figures):
             ax.plot(*position[:, body].T, color=style.BLUE, lw=0.6)
         for ends in spring_ends(run)[-1]:
             ax.plot(*ends.T, color=style.GREY, lw=0.9, marker="o", ms=2.0)
+        if "hinge_place" in run.variables:
+            pins = run.variables["hinge_place"].values[-1]
+            ax.plot(*pins.T, color=style.INK, lw=0.0, marker="o", ms=3.5, mfc="white")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x (m)", ylabel="y (m)")
         ax.set_aspect("equal", adjustable="box")
         return figure
