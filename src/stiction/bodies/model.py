@@ -393,6 +393,10 @@ class RigidBodies(Declared):
                 got, needs = "friction of a pin with radius = 0", "a radius > 0"
                 what = "the moment of friction is proportional to the radius of the pin."
                 raise ModelError(name, got, needs, what, "give `radius`, or leave `law` out.")
+            if hinge.law is not None and self.impact_law == "poisson":
+                got, needs = "friction of a pin with Poisson's law of impact", "Newton's law"
+                what = "the expansion of an impact has no friction of pins."
+                raise ModelError(name, got, needs, what, "leave `impact_law` or `law` out.")
         if not self.hinges:
             return
         hinges, pose = Hinges(self), self.places()

@@ -238,6 +238,8 @@ class Stepper:
         free = v + h * self.m.inverse[: len(v)] * force
         self.pins = self._pins(middle, v, free)
         solved = self._groups(contacts, old, v, free) if len(contacts) or self._rubs() else None
+        if solved is not None:
+            self._worst(ERROR, solved.error, self._time(k + 1))
         if solved is None and self.pins is None:
             after = free
         else:
@@ -525,7 +527,6 @@ class Stepper:
             self.record.no_contacts(time)
             return
         self.counts[MOST_CONTACTS] = max(self.counts[MOST_CONTACTS], len(contacts))
-        self._worst(ERROR, solved.error, time)
         ends = contacts["gap"] + 0.5 * h * solved.after[:, 0]
         self._worst(OVERLAP, max(0.0, -float(ends.min())) / self.system.size, time)
         support = self.m.velocity(np.zeros_like(mean))[contacts["second"], : self.m.components]

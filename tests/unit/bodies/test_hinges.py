@@ -268,8 +268,27 @@ def test_hinges_that_cannot_be_are_refused(bodies, hinges, words):
 def test_what_has_no_hinges_refuses_them():
     with pytest.raises(st.ModelError, match="use TimeStepper"):
         st.solve(pendulum(), B.EventDriven(), t_span=(0.0, 0.1))
+    with pytest.raises(st.ModelError, match="Poisson's law of impact"):
+        dataclasses.replace(pendulum(0.0, 0.05, 0.4), impact_law="poisson")
     with pytest.raises(st.ModelError, match="hinges without friction"):
         B.rests(pendulum(0.0, 0.05, 0.4))
+
+
+def test_groups_with_pins_do_not_feel_each_other():
+    one = pendulum(0.0, 0.05, 0.4)
+    alone = st.solve(one, B.TimeStepper(4e-3), (0.0, 0.2), save=2)
+    heavy = B.RigidBody(B.Box(1.0, 0.1), mass=1e6, position=[5.5, 0.0], spin=3.0, velocity=[0, 1.5])
+    box = B.RigidBody(B.Box(0.2, 0.2), position=[10.0, -2.9], velocity=[1.0, 0.0])
+    pins = [*one.hinges, B.Hinge(3, 5, [5.0, 0.0], 0.02, st.Coulomb(0.2))]
+    supports = [B.Support(position=[0.0, -3.0]), B.Support(B.Disc(0.1), position=[5.0, 0.0])]
+    first = dataclasses.replace(pins[0], second=6)
+    system = B.RigidBodies(
+        [*one.bodies, box, heavy], [*supports, *one.supports], hinges=[first, pins[1]]
+    )
+    run = st.solve(system, B.TimeStepper(4e-3), (0.0, 0.2), save=2)
+    assert run.audit.ok, run.audit
+    assert run.final["angle"][0] == pytest.approx(alone.final["angle"][0], abs=1e-14)
+    assert run.final["velocity_x"][1] == pytest.approx(1.0 - 0.5 * 9.81 * 0.2, abs=1e-12)
 
 
 def test_parts_that_lie_in_different_planes_do_not_touch():
