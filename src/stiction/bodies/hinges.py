@@ -168,6 +168,11 @@ class Hinges:
         back = rows * self.inverse.ravel()
         inverted = np.linalg.pinv(back @ rows.T, rcond=_SINGULAR, hermitian=True)
         target = -0.5 * h * self.bias(pose, v) - closing
+        # rotation by the rounding of velocities is none: parts that rest stay where they are
+        rounding = float(np.finfo(np.float64).eps) * float(
+            (np.abs(rows) @ np.abs(free.ravel())).max()
+        )
+        target[np.abs(target) <= rounding] = 0.0
         mobility = np.diag(self.inverse.ravel()) - back.T @ inverted @ back
         none = np.zeros((len(rows) // 2, 2))
         made = Pins(

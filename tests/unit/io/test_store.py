@@ -79,8 +79,8 @@ def test_round_trip(run, tmp_path):
 
 
 def test_a_loaded_run_can_be_saved_again(run, tmp_path):
-    # the oldest HDF5 that is allowed writes the second of the clock into a file, and the summary has
-    # its digest; a slow machine may need more than a second for both
+    # the oldest HDF5 that is allowed writes the second of the clock into a file, and the summary
+    # has its digest; a slow machine may need more than a second for both
     names = ["events.csv", "scenario.toml"]
     for _ in range(20):
         second = int(time.time())
