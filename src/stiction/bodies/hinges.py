@@ -167,7 +167,7 @@ class Hinges:
         rows = self.rows(pose)
         back = rows * self.inverse.ravel()
         inverted = np.linalg.pinv(back @ rows.T, rcond=_SINGULAR, hermitian=True)
-        target = -0.5 * h * self.bias(pose, v) - closing
+        target = np.asarray(-0.5 * h * self.bias(pose, v) - closing, dtype=np.float64)
         # rotation by the rounding of velocities is none: parts that rest stay where they are
         rounding = float(np.finfo(np.float64).eps) * float(
             (np.abs(rows) @ np.abs(free.ravel())).max()

@@ -152,7 +152,8 @@ class Mechanics:
         found = self.surfaces.contacts(pose, within)
         if self._all_touch:
             return found
-        return found[~self.separate[found["first"], found["second"]]]
+        touching: Table[Contact] = found[~self.separate[found["first"], found["second"]]]
+        return touching
 
     def contact_velocities(self, contacts: Table[Contact], v: Floats) -> Floats:
         """Return (c, 2) velocities of contacts; v (m, 3) of bodies, then of supports."""

@@ -424,8 +424,10 @@ class RigidBodies(Declared):
         """Return (m, m) whether two parts never touch: a hinge joins them, or a pair says so."""
         count = self.n + len(self.supports)
         out = np.zeros((count, count), dtype=bool)
-        for one in (*self.hinges, *(pair for pair in self.pairs if not pair.contact)):
-            out[one.first - 1, one.second - 1] = out[one.second - 1, one.first - 1] = True
+        parts = [(hinge.first, hinge.second) for hinge in self.hinges]
+        parts += [(pair.first, pair.second) for pair in self.pairs if not pair.contact]
+        for first, second in parts:
+            out[first - 1, second - 1] = out[second - 1, first - 1] = True
         return out
 
     def _check_overlap(self) -> None:

@@ -358,7 +358,8 @@ class Stepper:
             for name in _Solved._fields
             if name not in ("contacts", "error", "friction")
         }
-        error, friction = max(part.error for part in parts), sum(part.friction for part in parts)
+        error = max(part.error for part in parts)
+        friction = np.sum([part.friction for part in parts], axis=0)
         return _Solved(contacts=contacts, error=error, friction=friction, **joined)
 
     def _impulses(
@@ -491,7 +492,8 @@ class Stepper:
         free : (n, 3) without any impulses
         """
         all_v = self.m.velocity(free)
-        contacts, closed, stick = self.m.no_contacts(), np.zeros(0, bool), np.zeros(0, bool)
+        contacts: Table[Any] = self.m.no_contacts()
+        closed, stick = np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
         if solved is not None:
             contacts, closed, stick = solved.contacts, solved.closed, solved.stick
             self.m.add_impulses(contacts, solved.r, all_v)
