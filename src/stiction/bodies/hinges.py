@@ -166,13 +166,11 @@ class Hinges:
         closing = np.where(np.abs(gaps) <= rounding, 0.0, gaps) / (2.0 * h)
         rows = self.rows(pose)
         back = rows * self.inverse.ravel()
-        inverted = np.linalg.pinv(back @ rows.T, rcond=_SINGULAR, hermitian=True)
-        target = np.asarray(-0.5 * h * self.bias(pose, v) - closing, dtype=np.float64)
+        inverted = np.asarray(np.linalg.pinv(back @ rows.T, rcond=_SINGULAR, hermitian=True))
+        target = -0.5 * h * self.bias(pose, v) - closing
         # rotation by the rounding of velocities is none: parts that rest stay where they are
-        rounding = float(np.finfo(np.float64).eps) * float(
-            (np.abs(rows) @ np.abs(free.ravel())).max()
-        )
-        target[np.abs(target) <= rounding] = 0.0
+        fastest = float((np.abs(rows) @ np.abs(free.ravel())).max())
+        target[np.abs(target) <= np.finfo(np.float64).eps * fastest] = 0.0
         mobility = np.diag(self.inverse.ravel()) - back.T @ inverted @ back
         none = np.zeros((len(rows) // 2, 2))
         made = Pins(
