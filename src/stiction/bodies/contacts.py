@@ -86,8 +86,13 @@ def surfaces_of(system: RigidBodies) -> Surfaces:
     return Surfaces(table, np.concatenate([np.empty((0, 2)), *corners]), len(system.bodies))
 
 
-def refuse_overlap(where: str, found: Table[Any], n_body: int, most: float) -> None:
-    """Raise an error if a contact at the start is deeper than `most` [m]."""
+def refuse_overlap(
+    where: str, found: Table[Any], n_body: int, most: float, other: str = ""
+) -> None:
+    """Raise an error if a contact at the start is deeper than `most` [m].
+
+    other : a second remedy, for the message
+    """
     if not len(found) or -found["gap"].min() <= most:
         return
     worst = found[int(np.argmin(found["gap"]))]
@@ -98,7 +103,7 @@ def refuse_overlap(where: str, found: Table[Any], n_body: int, most: float) -> N
         f"{first} and {second} that overlap by {depth:.3g} m at the start",
         "bodies that do not overlap",
         "unilateral contact excludes penetration.",
-        f"move {first} by {depth:.3g} m along [{normal}].",
+        f"move {first} by {depth:.3g} m along [{normal}]{other}.",
     )
 
 

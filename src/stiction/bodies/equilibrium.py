@@ -205,7 +205,7 @@ def steepest_rest(
         turned[:, : len(side)] = weights[:, None] * side
         found = _programme(group, np.stack([group.loads, turned], axis=2))
         # forces balance it untilted, but for rounding
-        least = min(least, 0.0 if found is None else float(found[-1]))
+        least = min(least, 0.0 if found is None else max(0.0, float(found[-1])))
     # at its bound the factor is not limited by the contacts
     return 0.5 * np.pi if least > 0.999 * _STEEPEST else float(np.arctan(least))
 
@@ -258,7 +258,7 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
         if m.hinges.sine.any():
             got, needs = "hinges with friction", "hinges without friction"
             why = "the bound of their friction depends on the forces in a way that is not convex."
-            raise ModelError("rests.system", got, needs, why, "remove `law` of the hinges.")
+            raise ModelError("RigidBodies.hinges", got, needs, why, "remove `law` of the hinges.")
         hinged, links = m.hinges.rows(pose).T.reshape(*pose.shape, -1)[: m.n], m.hinges.ends
     mu, reach = m.mu(contacts), m.reach[: m.n]
     return _Statics(m, contacts, mu, rows, loads, reach, hinged, links)

@@ -26,7 +26,7 @@ __all__ = ["label_groups", "sticking", "stop_resting", "support_labels"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# The four numbers below were chosen, between rounding and the tolerance of contact problems.
+# The numbers below were chosen, between rounding and the tolerance of contact problems.
 # normal impulses below this fraction of the largest impulse are rounding, and close no contact
 CLOSED = 1e-12
 # a contact whose friction is nearer to its bound than this fraction of it may slip; one that moves
@@ -38,6 +38,9 @@ _SLIP = 1e-13
 # a determinant below this fraction of the cube of the mean eigenvalue does not prove that a body is
 # fixed
 _FIXED = 1e-8
+# singular values of conditions of a group above the first number are not zero; components of free
+# motions below the second one are rounding
+_RANK, _UNMOVED = 1e-6, 1e-9
 # bodies of a group that is judged as a whole; larger groups keep their rounding
 _MOST_GROUP = 30
 
@@ -272,5 +275,8 @@ def label_groups(
                     held = sizes[c]
                     at = slice(most * row, most * row + held)
                     matrix[at, size * k : size * (k + 1)] = rows[c, side, :held]
-        if np.linalg.matrix_rank(matrix, tol=1e-6) == matrix.shape[1]:
-            label[bodies] = around[0]
+        _, values, right = np.linalg.svd(matrix)
+        free = right[int((values > _RANK).sum()) :]
+        # a body that no free motion moves is fixed, whatever others of its group do
+        moves = np.abs(free).max(axis=0, initial=0.0).reshape(-1, size).max(axis=1)
+        label[bodies[moves <= _UNMOVED]] = around[0]

@@ -13,8 +13,8 @@ b is the relative acceleration of the pins by the rotation of their parts. So
 
     g = -(h / 2) b - d / (2 h)
 
-with the gap d of the pin at the begin of the step. Gaps are of second order in h; twice the gap
-divided by h instead of half of it would not decay.
+with the gap d of the pin at the begin of the step. The last term lets errors of the gap decay by
+half in each step; with 2 d / h they would change their sign from step to step.
 
 The pin has the radius R and touches its hole along one line. Friction there turns the force F of
 the hinge by the angle arctan(mu) at most; its moment is at most R |F| sin(arctan(mu)).
@@ -39,20 +39,24 @@ from stiction.numerics.friction_problem.solver import solve_local
 if TYPE_CHECKING:
     from stiction.bodies.model import RigidBodies
 
-__all__ = ["Hinges", "PinFriction", "Pins", "contact_rows"]
+__all__ = ["HingeStep", "Hinges", "PinFriction", "contact_rows"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Wholes = npt.NDArray[np.int64]
 
-# eigenvalues of A below this fraction of the largest one are zero. Chosen
-_SINGULAR = 1e-13
-# iterations for the forces that bound the friction of pins, and their relative tolerance. Chosen:
-# each iteration decreases the error by the radius of the pin over the size of the body
-_ROUNDS, _CONVERGED = 60, 1e-13
-# a pin sticks whose slip, and whose friction below its bound, differ by less and more than this
-# fraction of the slip without friction, and of the bound. Chosen
-_INSIDE = 1e-9
+# singular values of the scaled conditions below this are zero: below `model._LOCKED`. Chosen
+_SINGULAR = 1e-10
+# numbers of iterations for the forces that bound the friction of pins at which whole steps, half
+# steps and Broyden's method end, and their relative tolerance, above that of the contact problems.
+# Chosen
+_WHOLE, _HALF, _ROUNDS, _CONVERGED = 10, 50, 80, 3e-11
+# tolerance of contact problems with pins over that of others: pins of one mechanism have a singular
+# W, and rounding ends the decrease of the residual. Chosen
+_WIDER = 10.0
+# a pin sticks if its slip is below the first fraction of the velocity of the pin without impulses
+# and its friction below its bound by that fraction, or if its slip is below the second. Chosen
+_INSIDE, _SLIP = 1e-9, 1e-13
 
 
 class Hinges:
@@ -62,7 +66,7 @@ class Hinges:
     ----------
     ends : (h, 2) numbers of the parts, from 0; the first one is a body
     flipped : (h,) -1 where the user's first part is the second one here, else 1
-    radius, mu : (h,) of the pins [m], coefficients of friction [1]
+    radius, reach : (h,) of the pins, and sizes of the first parts [m]
     sine : (h,) of the friction angle; 0 without friction
     """
 
@@ -75,7 +79,9 @@ class Hinges:
         self.radius = np.array([h.radius for h in hinges])
         mu = np.array([0.0 if h.law is None else float(h.law.mu) for h in hinges])  # type: ignore[arg-type]
         self.sine = np.sin(np.arctan(mu))
-        self.n, self.reach = system.n, max(b.shape.reach for b in system.bodies)
+        self.n = system.n
+        reach = np.array([body.shape.reach for body in system.bodies])
+        self.reach = reach[self.ends[:, 0]]
         self.inverse = np.zeros((len(pose), 3))
         self.inverse[: self.n] = [
             [1.0 / b.mass, 1.0 / b.mass, 1.0 / b.moment_of_inertia] for b in system.bodies
@@ -127,6 +133,11 @@ class Hinges:
             out[every, 1, part, 2] += sign * arm[:, 0]
         return out.reshape(2 * count, -1)
 
+    def velocities(self, pose: Floats, v: Floats, k: int) -> Floats:
+        """Return (2, 2) velocities of pin k on both parts [m/s]; v (3 m,) of all parts."""
+        arms, moving = self.arms(pose)[k], v.reshape(-1, 3)[self.ends[k]]
+        return moving[:, :2] + moving[:, 2:] * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
+
     def levers(self, count: int) -> Floats:
         """Return (h, 3 m) rows of the velocities at which the surfaces of the pins slip.
 
@@ -151,9 +162,9 @@ class Hinges:
         out["first"], out["second"] = self.ends.T
         return out
 
-    def pins(
+    def step(
         self, pose: Floats, v: Floats, free: Floats, gaps: Floats, h: float, rounding: float
-    ) -> Pins:
+    ) -> HingeStep:
         """Return the hinges in a step.
 
         Parameters
@@ -165,25 +176,33 @@ class Hinges:
         """
         closing = np.where(np.abs(gaps) <= rounding, 0.0, gaps) / (2.0 * h)
         rows = self.rows(pose)
-        back = rows * self.inverse.ravel()
-        inverted = np.asarray(np.linalg.pinv(back @ rows.T, rcond=_SINGULAR, hermitian=True))
+        # A = D^-1 U s^2 U^T D^-1 with the singular values s of D G M^-1/2; D makes its rows unit
+        # vectors
+        root = np.sqrt(self.inverse.ravel())
+        length = np.linalg.norm(rows * root, axis=1, keepdims=True)
+        u, s, v_t = np.linalg.svd(rows * root / length, full_matrices=False)
+        regular = s > _SINGULAR
+        u, s, v_t = u[:, regular] / length, s[regular], v_t[regular]
+        inverted = (u / s**2) @ u.T
+        # positive semidefinite as a product
+        fixed = np.eye(root.size) - v_t.T @ v_t
+        mobility = root[:, None] * (fixed @ fixed) * root
         target = -0.5 * h * self.bias(pose, v) - closing
+        speed = (np.abs(rows) @ np.abs(free.ravel())).reshape(-1, 2).max(axis=1)
         # rotation by the rounding of velocities is none: parts that rest stay where they are
-        fastest = float((np.abs(rows) @ np.abs(free.ravel())).max())
-        target[np.abs(target) <= np.finfo(np.float64).eps * fastest] = 0.0
-        mobility = np.diag(self.inverse.ravel()) - back.T @ inverted @ back
-        none = np.zeros((len(rows) // 2, 2))
-        made = Pins(
-            self,
-            self._arms_halfway(pose),
-            rows,
-            back,
-            inverted,
-            target,
-            mobility,
-            self.levers(len(pose)),
-            free,
-            none,
+        target[np.abs(target) <= np.finfo(np.float64).eps * speed[:, None]] = 0.0
+        made = HingeStep(
+            hinges=self,
+            arms=self._arms_halfway(pose),
+            rows=rows,
+            back=rows * self.inverse.ravel(),
+            inverted=inverted,
+            target=target,
+            mobility=mobility,
+            levers=self.levers(len(pose)),
+            speed=speed,
+            moving=free,
+            forces=np.zeros_like(target),
         )
         moving, forces = made.project(free)
         return made._replace(moving=moving, forces=forces)
@@ -207,7 +226,7 @@ class PinFriction(NamedTuple):
     work: Wholes
 
 
-class Pins(NamedTuple):
+class HingeStep(NamedTuple):
     """The hinges of a step, with what eliminates their forces.
 
     Attributes
@@ -219,6 +238,7 @@ class Pins(NamedTuple):
     target : (h, 2) velocities G v+ after the step [m/s]
     mobility : (3 m, 3 m) P
     levers : (h, 3 m) rows of the velocities of slip of the pins
+    speed : (h,) bounds of the velocities of the pins without impulses [m/s]
     moving, forces : (m, 3) velocities after the step with the impulses of hinges alone, and these
         (h, 2) [N s]
     """
@@ -231,6 +251,7 @@ class Pins(NamedTuple):
     target: Floats
     mobility: Floats
     levers: Floats
+    speed: Floats
     moving: Floats
     forces: Floats
 
@@ -243,16 +264,20 @@ class Pins(NamedTuple):
         moved = moved + self.back.T @ more
         return moved.reshape(v.shape), (impulse + more).reshape(-1, 2)
 
-    def apply(self, v: Floats, friction: Floats) -> tuple[Floats, Floats]:
+    def apply(self, v: Floats, friction: Floats) -> tuple[Floats, Floats, float]:
         """Return velocities with friction of pins (h,) and the forces of hinges, and impulses.
 
         Returns
         -------
-        (m, 3) velocities, and (h, 3) impulses on the first parts along x and y, and at the pins.
+        (m, 3) velocities; (h, 3) impulses on the first parts along x and y, and at the pins; and
+        the largest relative error of the velocities of the pins.
         """
         rubbed = v + (friction @ self.levers).reshape(v.shape) * self.hinges.inverse
         moved, impulses = self.project(rubbed)
-        return moved, np.column_stack([impulses, friction])
+        left = np.abs(self.rows @ moved.ravel() - self.target.ravel())
+        scale = np.abs(self.rows) @ np.abs(rubbed.ravel()) + np.abs(self.target.ravel())
+        error = float((left / np.where(scale > 0.0, scale, 1.0)).max())
+        return moved, np.column_stack([impulses, friction]), error
 
     def heat(self, mean: Floats, friction: Floats) -> Floats:
         """Return (h,) heat of friction of the pins in a step [J]; mean (m, 3) velocities."""
@@ -265,8 +290,8 @@ class Pins(NamedTuple):
     def resting(self, v: Floats, impulses: Floats) -> Table[Contact]:
         """Return hinges whose parts do not turn, as contacts that stick.
 
-        They have the rows of such contacts, but for signs. A pin that sticks in its hole is two of
-        them, at different points.
+        Such a contact has the same conditions as a hinge. A pin that sticks in its hole has a
+        second contact at a distance, which excludes rotation.
 
         Parameters
         ----------
@@ -274,16 +299,16 @@ class Pins(NamedTuple):
         """
         still = (self.target == 0.0).all(axis=1)
         slip = np.abs(self.levers @ v.ravel())
-        inside = np.abs(impulses[:, 2]) < (1.0 - _INSIDE) * self.hinges.sine * np.hypot(
-            *impulses[:, :2].T
-        )
-        sticks = still & inside & (slip <= _INSIDE * np.abs(self.levers @ self.moving.ravel()))
-        which = np.append(np.flatnonzero(still), np.flatnonzero(sticks))
+        bound = self.hinges.sine * np.hypot(*impulses[:, :2].T)
+        inside = np.abs(impulses[:, 2]) < (1.0 - _INSIDE) * bound
+        stuck = (inside & (slip <= _INSIDE * self.speed)) | (slip <= _SLIP * self.speed)
+        second = np.flatnonzero(still & stuck & (self.hinges.sine > 0.0))
+        which = np.append(np.flatnonzero(still), second)
         out = self.hinges.links()[which]
         out["normal"] = [1.0, 0.0]
         out["arm_first"], out["arm_second"] = np.swapaxes(self.arms[which], 0, 1)
         for name in ("arm_first", "arm_second"):
-            out[name][int(still.sum()) :, 0] += self.hinges.reach
+            out[name][len(which) - len(second) :, 0] += self.hinges.reach[second]
         return out
 
     def problem(self, rows: Floats, q: Floats, mu: Floats) -> Local:
@@ -316,26 +341,60 @@ class Pins(NamedTuple):
         w = rows @ self.mobility @ rows.T
         w, normal = 0.5 * (w + w.T), np.arange(2 * c, 2 * (c + f), 2)
         # a normal velocity that is zero for the given impulse
-        own = float(np.diag(w).max())
+        own = np.maximum(np.diag(w)[normal + 1], 1e-6 * np.diag(w).max())
         w[normal, normal] = own
         slip = self.levers[which] @ self.moving.ravel()
         mu, pressed = np.append(mu, self.hinges.sine[which]), np.hypot(*self.forces[which].T)
         r, through = np.zeros((c + f, 2)), self.inverted @ self.back
         work = np.zeros(2, dtype=np.int64)
         local = local_of(w, np.zeros_like(r), mu, np.zeros(c + f), 1)
-        for _ in range(_ROUNDS):
+        # fixed-point iteration for the forces of the hinges: whole steps, then half steps, which
+        # do not alternate, then Broyden's method
+        inverse, last, off = -np.eye(f), pressed, np.zeros(f)
+        for k in range(_ROUNDS):
             full = np.concatenate([q, np.stack([-own * pressed, slip], axis=1)])
             local = local._replace(q=full)
-            found, done = solve_local(local, r, tolerance * float(np.linalg.norm(full)))
+            goal = _WIDER * tolerance * float(np.linalg.norm(full))
+            found, done = solve_local(local, r, goal)
             r = found.r
             work += done.sweeps, done.linear_systems
             hinge = self.forces - (through @ (rows.T @ r.ravel())).reshape(-1, 2)
-            before, pressed = pressed, np.hypot(*hinge[which].T)
-            change = float(np.abs(pressed - before).max())
-            if change <= _CONVERGED * float(pressed.max()):
+            before, off = off, np.hypot(*hinge[which].T) - pressed
+            change, size = float(np.abs(off).max()), float(np.abs(pressed + off).max())
+            if change <= _CONVERGED * size:
                 break
-        error = max(residual(local, r), change / (float(pressed.max()) or 1.0))
+            if k == _WHOLE:
+                inverse *= 0.5
+                if np.abs(found.u).max() <= _INSIDE * float(np.abs(full).max()):
+                    r = _inside(w, r, mu, c)
+            if k >= _HALF:
+                moved = pressed - last
+                predicted = inverse @ (off - before)
+                weight = float(moved @ predicted)
+                if weight != 0.0:
+                    inverse = inverse + np.outer(moved - predicted, moved @ inverse) / weight
+            last, pressed = pressed, np.maximum(pressed - inverse @ off, 0.0)
+        error = max(residual(local, r), change / (size or 1.0))
         return PinFriction(r[:c], found.u[:c], r[c:, 1], error, work)
+
+
+def _inside(w: Floats, r: Floats, mu: Floats, c: int) -> Floats:
+    """Return impulses (c + f, 2) with the same velocities, farthest inside the friction bounds.
+
+    Where nothing slips, impulses of contacts and pins may not be unique. The iteration would move
+    along them as long as a pin is at its bound.
+    """
+    from stiction.bodies.event_driven.modes import admissible
+    from stiction.bodies.record import STICK
+
+    free_columns = np.ones(len(w), dtype=bool)
+    free_columns[2 * c :: 2] = False
+    _, values, v_t = np.linalg.svd(w[:, free_columns])
+    rank = int((values > _SINGULAR * values.max(initial=0.0)).sum())
+    free = np.zeros((len(w), len(v_t) - rank))
+    free[free_columns] = v_t[rank:].T
+    margin, moved = admissible(r, free, mu, np.full(len(r), STICK))
+    return moved if margin > 0.0 else r
 
 
 def contact_rows(contacts: Table[Contact], count: int) -> Floats:

@@ -178,7 +178,7 @@ class Hinge(Declared):
     Parameters
     ----------
     first, second : numbers of the parts from 1: bodies in their order, then supports
-    at : place of the pin at the start [m]
+    at : place of the pin at the start, in the axes of the system and not of a part [m]
     radius : of the pin [m]; without friction it has no effect
     law : Coulomb friction between pin and hole; None for no friction. The moment of friction is at
         most radius sin(arctan(mu)) times the force of the hinge
@@ -285,9 +285,9 @@ class RigidBodies(Declared):
         for name, law in laws.items():
             if law is not None:
                 refuse_several(f"RigidBodies.{name}", law)
+        self._check_hinges()
         self._check_pairs()
         self._check_springs()
-        self._check_hinges()
         self._check_overlap()
 
     @property
@@ -356,6 +356,13 @@ class RigidBodies(Declared):
             name, first, second = f"RigidBodies.pairs[{k}]", pair.first, pair.second
             self._check_parts(name, first, second, "a body touches other bodies and supports only.")
             before = known.setdefault(frozenset((first, second)), k)
+            if self.separate()[first - 1, second - 1] and (
+                pair.law or pair.restitution is not None
+            ):
+                got, needs = "a law or restitution of parts that never touch", "parts that touch"
+                why = "parts that a hinge joins, and those with contact = False, have no contact."
+                try_ = "leave `law` and `restitution` out, or remove the pair."
+                raise ModelError(name, got, needs, why, try_)
             if before != k:
                 got, needs = f"the parts {first} and {second} of pairs[{before}]", "each pair once"
                 why, try_ = "a contact has one law.", f"remove pairs[{before}] or pairs[{k}]."
@@ -414,7 +421,13 @@ class RigidBodies(Declared):
         apart = np.hypot(*(rows @ v).reshape(-1, 2).T)
         k, largest = int(np.argmax(apart)), float(np.abs(rows * v).max())
         if apart[k] > ROUNDED * largest:
-            got = f"a pin whose velocities on both parts differ by {apart[k]:.3g} m/s at the start"
+            each = [
+                f"[{', '.join(f'{x:.6g}' for x in velocity)}] m/s on part {part + 1}"
+                for part, velocity in zip(
+                    hinges.ends[k], hinges.velocities(pose, v, k), strict=True
+                )
+            ]
+            got = f"a pin with the velocities {' and '.join(each)}"
             needs = "the same velocity on both parts"
             what = "the velocity of a point is that of the centre of mass, plus spin times arm."
             try_ = "change `velocity` or `spin` of a part."
@@ -435,7 +448,8 @@ class RigidBodies(Declared):
 
         found = surfaces_of(self).contacts(self.places(), 0.0)
         found = found[~self.separate()[found["first"], found["second"]]]
-        refuse_overlap("RigidBodies.bodies", found, self.n, ROUNDED * self.size)
+        other = ", or give a ContactPair with contact = False for parts in different planes"
+        refuse_overlap("RigidBodies.bodies", found, self.n, ROUNDED * self.size, other)
 
 
 def refuse_several(where: str, law: Coulomb) -> None:

@@ -117,9 +117,10 @@ class Recorder:
         self.q, self.v = np.zeros((len(save), *q.shape)), np.zeros((len(save), *v.shape))
         # kinetic, external work, impact loss, numerical dissipation, elastic, viscous heat [J]
         self.energy = np.zeros((len(save), 6))
-        # forces of hinges along x and y, friction at their pins [N], heat of that [J]: in the step,
-        # at saved times, and the heat before the step
-        count = len(getattr(system, "hinges", ()))
+        # columns: forces of hinges along x and y, friction at their pins [N], and its heat since
+        # the start [J]; in the step with a further column, that heat before the step
+        hinges = getattr(system, "hinges", ())
+        count = len(hinges)
         self.of_hinges, self.hinges = np.zeros((count, 5)), np.zeros((len(save), count, 4))
         self.saved = np.zeros(1, dtype=np.int64)
         self.before = np.zeros(q.size + v.size + 6)  # state and energies at the begin of the step
@@ -131,6 +132,8 @@ class Recorder:
         self.simultaneous = Log(np.zeros((0, 3)))  # time, first pair, second pair
         self.lost = Log(np.zeros((0, 4)))  # time, kind, pair, number of solutions
         self._numbers: dict[tuple[int, int], int] = {}
+        # the least number of a body of each mechanism, for bodies and supports
+        self._mechanism = _mechanisms([(h.first - 1, h.second - 1) for h in hinges], system)
 
     # ---- states
 
@@ -179,7 +182,7 @@ class Recorder:
             rows["heat"] = _between(values[:, _HEAT_BEFORE], values[:, HEAT], part)
             self.samples.add(rows)
 
-    def hinges_turn(self, forces: Floats, heat: Floats) -> None:
+    def add_hinges(self, forces: Floats, heat: Floats) -> None:
         """Record forces (h, 3) of hinges and pins [N], and heat (h,) of pins in a step [J]."""
         self.of_hinges[:, :3], self.of_hinges[:, 4] = forces, self.of_hinges[:, 3]
         self.of_hinges[:, 3] += heat
@@ -280,13 +283,19 @@ class Recorder:
     ) -> None:
         """Record impacts on a body that another body touches: their order would matter.
 
+        Bodies that hinges join count as one.
+
         A step adds at most one new pair of pairs of each group of contacts that share bodies.
         """
         if not hit.any():
             return
-        ends = np.stack([contacts["first"], contacts["second"]], axis=1)
+        linked = contacts.copy()
+        linked["first"], linked["second"] = (
+            self._mechanism[contacts[name]] for name in ("first", "second")
+        )
+        ends = np.stack([linked["first"], linked["second"]], axis=1)
         group, known = np.zeros(len(contacts), dtype=np.int64), set()
-        group_contacts(contacts, len(self.q[0]), group)
+        group_contacts(linked, len(self.q[0]), group)
         for c in np.flatnonzero(hit):
             if group[c] in known or len(self.simultaneous) >= _MOST_SIMULTANEOUS:
                 continue
@@ -338,6 +347,16 @@ class Recorder:
     def resumed(self) -> None:
         """Number the pairs of a checkpoint."""
         self._numbers = {(a, b): k for k, (a, b) in enumerate(self.pairs.rows.tolist())}
+
+
+def _mechanisms(links: list[tuple[int, int]], system: RigidBodies | SpatialBodies) -> Wholes:
+    """Return the least number of the bodies that hinges join to each part; of others its own."""
+    label = np.arange(system.n + len(system.supports))
+    for _ in links:
+        for first, second in links:
+            if max(first, second) < system.n:
+                label[[first, second]] = label[[first, second]].min()
+    return label
 
 
 def _between(before: Floats, after: Floats, part: float) -> Floats:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven.modes import losses_of
 from stiction.bodies.exact_stick import sticking
-from stiction.bodies.hinges import PinFriction, Pins, contact_rows
+from stiction.bodies.hinges import HingeStep, PinFriction, contact_rows
 from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
@@ -118,7 +118,8 @@ class _Solved(NamedTuple):
         not part, and whether they do not slip. Forces, which are not unique, play no other part
     impacting : (n,) whether the contact is new in this step, and its surfaces approached or parted
         before the impulses
-    friction : (h,) impulses of friction at the pins of hinges [N s]
+    friction, struck : (h,) impulses of friction at the pins of hinges [N s], and whether they
+        belong to an impact
     """
 
     contacts: Table[Any]
@@ -135,6 +136,7 @@ class _Solved(NamedTuple):
     still: Bools
     impacting: Bools
     friction: Floats
+    struck: Bools
 
 
 class Stepper:
@@ -175,10 +177,10 @@ class Stepper:
         self.worst = np.zeros((5, 2))  # ERROR to HINGES; with times
         self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
         self.last = Log(self.m.no_contacts()), Log(np.zeros((0, self.m.components)))
-        self.pins: Pins | None = None  # the hinges of the step
-        self.hinged = len(getattr(system, "hinges", ()))  # number of hinges
+        self.pins: HingeStep | None = None  # the hinges of the step
+        self.n_hinges = len(getattr(system, "hinges", ()))  # number of hinges
         # impulses of the hinges in the step, along x and y, and of friction at the pins [N s]
-        self.of_hinges = np.zeros((self.hinged, 3))
+        self.of_hinges = np.zeros((self.n_hinges, 3))
         self.record = recorder(system, request.save, self.h)
         self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[STORED]))
 
@@ -208,7 +210,8 @@ class Stepper:
             if self.worst[ERROR, 0] > _UNSOLVED:
                 what = (
                     "no velocities were found that satisfy all contact conditions; moving "
-                    "supports may squeeze a body"
+                    "supports may squeeze a body, or a pin with friction may be so thick that it "
+                    "locks"
                 )
                 return Status.UNCONVERGED, f"{what} at t = {self._time(k + 1):.9g} s"
             if len(self.record.events) > self.method.max_events:
@@ -237,7 +240,11 @@ class Stepper:
         force = given if loads is None else given + (loads[0] + loads[1])[: len(v)]
         free = v + h * self.m.inverse[: len(v)] * force
         self.pins = self._pins(middle, v, free)
-        solved = self._groups(contacts, old, v, free) if len(contacts) or self._rubs() else None
+        solved = (
+            self._groups(contacts, old, v, free)
+            if len(contacts) or self._has_pin_friction()
+            else None
+        )
         if solved is not None:
             self._worst(ERROR, solved.error, self._time(k + 1))
         if solved is None and self.pins is None:
@@ -252,7 +259,8 @@ class Stepper:
         if springs is not None and loads is not None:
             self._add_work(k, springs, loads, mean)
         if self.pins is not None:
-            self._note_hinges(k, self.pins, mean)
+            struck = np.zeros(self.n_hinges, dtype=bool) if solved is None else solved.struck
+            self._note_hinges(k, self.pins, mean, struck)
         self._note(k, contacts, solved, mean)
         if solved is not None:
             slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
@@ -260,16 +268,16 @@ class Stepper:
         kinetic = self.m.kinetic(self.v)
         self.record.add_step(k, self._time(k + 1), self.q, self.v, kinetic, self.sums)
 
-    def _pins(self, middle: Floats, v: Floats, free: Floats) -> Pins | None:
+    def _pins(self, middle: Floats, v: Floats, free: Floats) -> HingeStep | None:
         """Return the hinges of the step; None without hinges."""
         if not isinstance(self.m, Mechanics) or self.m.hinges is None:
             return None
         m = self.m
         gaps = self.m.hinges.gaps(m.pose((self.done[0]) * self.h, self.q))
         moving = m.velocity(v), m.velocity(free)
-        return self.m.hinges.pins(middle, *moving, gaps, self.h, m.rounding(self.q))
+        return self.m.hinges.step(middle, *moving, gaps, self.h, m.rounding(self.q))
 
-    def _rubs(self) -> bool:
+    def _has_pin_friction(self) -> bool:
         """Return whether a pin has friction."""
         return self.pins is not None and bool(self.pins.hinges.sine.any())
 
@@ -292,7 +300,7 @@ class Stepper:
         self, k: int, contacts: Table[Any], closed: Bools, slip: Wholes, pose: Floats
     ) -> None:
         """Record where no acceleration or several obey the contact law after k steps."""
-        if not isinstance(self.m, Mechanics) or self.hinged:
+        if not isinstance(self.m, Mechanics) or self.n_hinges:
             return
         state = k * self.h, self.q, self.v
         for group, found in paradoxes(self.m, contacts[closed], slip[closed], pose, *state):
@@ -336,17 +344,17 @@ class Stepper:
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
         """
         v, free = self.m.velocity(v), self.m.velocity(free)
-        links, rubs = contacts, np.zeros(0, dtype=np.int64)
+        links, with_friction = contacts, np.zeros(0, dtype=np.int64)
         if self.pins is not None:
-            free, rubs = self.pins.moving, np.flatnonzero(self.pins.hinges.sine)
+            free, with_friction = self.pins.moving, np.flatnonzero(self.pins.hinges.sine)
             links = Contact.joined([contacts, self.pins.hinges.links()])
         group = np.zeros(len(links), dtype=np.int64)
         count = int(group_contacts(links, self.system.n, group))
         if count == 1:
-            return self._impulses(contacts, old, v, free, rubs)
-        group, of_pin = group[: len(contacts)], group[len(contacts) :][rubs]
+            return self._impulses(contacts, old, v, free, with_friction)
+        group, of_pin = group[: len(contacts)], group[len(contacts) :][with_friction]
         index = [np.flatnonzero(group == k) for k in range(count)]
-        pins = [rubs[of_pin == k] for k in range(count)]
+        pins = [with_friction[of_pin == k] for k in range(count)]
         parts = [
             self._impulses(contacts[at], old[at], v, free, pin)
             for at, pin in zip(index, pins, strict=True)
@@ -356,21 +364,22 @@ class Stepper:
         joined = {
             name: np.concatenate([getattr(part, name) for part in parts])[order]
             for name in _Solved._fields
-            if name not in ("contacts", "error", "friction")
+            if name not in ("contacts", "error", "friction", "struck")
         }
         error = max(part.error for part in parts)
         friction = np.sum([part.friction for part in parts], axis=0)
-        return _Solved(contacts=contacts, error=error, friction=friction, **joined)
+        struck = np.any([part.struck for part in parts], axis=0)
+        return _Solved(contacts=contacts, error=error, friction=friction, struck=struck, **joined)
 
     def _impulses(
-        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, rubs: Wholes
+        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, with_friction: Wholes
     ) -> _Solved:
         """Return impulses; restitution is reduced where Newton's law would create energy.
 
-        rubs : numbers of the hinges with friction
+        with_friction : numbers of the hinges with friction
         """
         solved, reduced = without_gain(
-            lambda part: self._with_restitution(contacts, old, v, free, rubs, part),
+            lambda part: self._with_restitution(contacts, old, v, free, with_friction, part),
             lambda solved: float(np.abs(solved.r * solved.free).sum()),
             _GAIN if self.m.restitution(contacts).any() else np.inf,
         )
@@ -378,7 +387,13 @@ class Stepper:
         return solved
 
     def _with_restitution(
-        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, rubs: Wholes, part: float
+        self,
+        contacts: Table[Any],
+        old: Wholes,
+        v: Floats,
+        free: Floats,
+        with_friction: Wholes,
+        part: float,
     ) -> _Solved:
         """Return the impulses with a part of the restitution.
 
@@ -387,7 +402,7 @@ class Stepper:
         old : (n,) numbers of the contacts in the step before, -1 of new ones
         v, free : (m, 3) velocities of bodies and supports before the step, and without impulses
             of contacts
-        rubs : numbers of the hinges with friction
+        with_friction : numbers of the hinges with friction
         """
         before = self.m.contact_velocities(contacts, v)
         q = self.m.contact_velocities(contacts, free)
@@ -408,10 +423,11 @@ class Stepper:
         q[:, 0] += bounce
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
-        found = self._solved(contacts, q, mu, start, rubs)
-        after, friction = found.u.copy(), np.zeros(self.hinged)
+        found = self._solved(contacts, q, mu, start, with_friction)
+        after, friction = found.u.copy(), np.zeros(self.n_hinges)
         after[:, 0] -= bounce
-        friction[rubs] = found.friction
+        friction[with_friction] = found.friction
+        struck = np.zeros(self.n_hinges, dtype=bool)
         closed, stick = sticking(found.r, unstopped, after, mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
@@ -421,13 +437,14 @@ class Stepper:
         # a contact that closes its drift has forces in some steps only: two without separate it
         together |= (after[:, 0] < 0.0) & (start[:, 0] > 0.0)
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
+        struck[with_friction] = (impacting & (found.r[:, 0] > 0.0)).any()
         return _Solved(
             contacts, found.r, before, unstopped, after, bounce, found.error, closed, stick,
-            lasting, together, still, impacting, friction,
+            lasting, together, still, impacting, friction, struck,
         )  # fmt: skip
 
     def _solved(
-        self, contacts: Table[Any], q: Floats, mu: Floats, start: Floats, rubs: Wholes
+        self, contacts: Table[Any], q: Floats, mu: Floats, start: Floats, with_friction: Wholes
     ) -> PinFriction:
         """Return the impulses of contacts, and of pins with friction.
 
@@ -435,9 +452,9 @@ class Stepper:
         ----------
         q, start : (n, 2) or (n, 3) velocities without impulses, and impulses to begin with
         """
-        if self.pins is not None and len(rubs):
+        if self.pins is not None and len(with_friction):
             rows = contact_rows(contacts, len(self.pins.moving))
-            found = self.pins.solve(rows, q, mu, rubs, self.m.tolerance)
+            found = self.pins.solve(rows, q, mu, with_friction, self.m.tolerance)
             self.counts[[SWEEPS, LINEAR_SYSTEMS]] += found.work
             return found
         local = self._problem(contacts, q)
@@ -483,7 +500,8 @@ class Stepper:
         impacting = made.pressed | (~known & (np.abs(before[:, 0]) > rounding))
         return _Solved(
             contacts, made.r, before, free, after, bounce, made.error, closed, made.stick, lasting,
-            together, still, impacting, np.zeros(self.hinged),
+            together, still, impacting, np.zeros(self.n_hinges),
+            np.zeros(self.n_hinges, dtype=bool),
         )  # fmt: skip
 
     def _after(self, solved: _Solved | None, free: Floats) -> tuple[Floats, _Solved | None]:
@@ -498,8 +516,9 @@ class Stepper:
             contacts, closed, stick = solved.contacts, solved.closed, solved.stick
             self.m.add_impulses(contacts, solved.r, all_v)
         if self.pins is not None:
-            friction = np.zeros(self.hinged) if solved is None else solved.friction
-            all_v, self.of_hinges = self.pins.apply(all_v, friction)
+            friction = np.zeros(self.n_hinges) if solved is None else solved.friction
+            all_v, self.of_hinges, error = self.pins.apply(all_v, friction)
+            self._worst(ERROR, error, self._time(int(self.done[0]) + 1))
             joined = self.pins.resting(all_v, self.of_hinges)
             contacts = Contact.joined([contacts, joined])
             closed = np.append(closed, np.ones(len(joined), bool))
@@ -540,15 +559,21 @@ class Stepper:
         lasting = solved.lasting
         self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()
 
-    def _note_hinges(self, k: int, pins: Pins, mean: Floats) -> None:
-        """Record forces, heat and gaps of hinges; what their forces do to gaps is numerical."""
+    def _note_hinges(self, k: int, pins: HingeStep, mean: Floats, struck: Bools) -> None:
+        """Record forces, heat and gaps of hinges; what their forces do to gaps is numerical.
+
+        In an impact the friction of a pin opposes the slip after it, and its work on the mean slip
+        may have either sign: it is a loss of the impact.
+        """
         assert isinstance(self.m, Mechanics)
         moved, still = self.m.velocity(mean), self.m.velocity(np.zeros_like(mean))
         heat = pins.heat(moved, self.of_hinges[:, 2])
+        self.sums[IMPACT_LOSS] += float(heat[struck].sum())
+        heat[struck] = 0.0
         lost, given = pins.work(moved, self.of_hinges), pins.work(still, self.of_hinges)
         self.sums[DISSIPATION] -= lost
         self.sums[WORK] -= given
-        self.record.hinges_turn(self.of_hinges / self.h, heat)
+        self.record.add_hinges(self.of_hinges / self.h, heat)
         time = self._time(k + 1)
         gaps = pins.hinges.gaps(self.m.pose((k + 1) * self.h, self.q))
         self._worst(HINGES, float(np.hypot(*gaps.T).max()) / self.system.size, time)

@@ -47,7 +47,7 @@ def test_a_pendulum():
     for step in (8e-3, 4e-3):
         run = st.solve(pendulum(), B.TimeStepper(step), (0.0, 1.0), save=[0.0, 1.0])
         assert run.audit.ok, run.audit
-        assert run.energy.imbalance_rel < 1e-13
+        assert run.energy.imbalance_rel < 1e-12
         errors.append(abs(run.final["angle"][0] - exact[0]))
     assert errors[0] < 3e-4
     assert errors[0] / errors[1] > 3.8
@@ -260,7 +260,11 @@ WALL = B.Support(B.Disc(0.1))
         ([BAR], [B.Hinge(1, 3)], "numbers up to 2"),
         ([BAR], [B.Hinge(1, 1)], "another body or support"),
         ([BAR], [B.Hinge(1, 2, law=st.Coulomb(0.2))], "a radius > 0"),
-        ([dataclasses.replace(BAR, spin=2.0)], [B.Hinge(1, 2)], "differ by 1 m/s"),
+        (
+            [dataclasses.replace(BAR, spin=2.0)],
+            [B.Hinge(1, 2)],
+            r"\[0, -1\] m/s on part 1 and \[0, 0\]",
+        ),
     ],
 )
 def test_hinges_that_cannot_be_are_refused(bodies, hinges, words):
