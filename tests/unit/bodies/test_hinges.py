@@ -243,6 +243,62 @@ def test_a_run_with_hinges_resumes_to_the_same_bits(tmp_path):
         np.testing.assert_array_equal(getattr(resumed.energy, name), getattr(whole.energy, name))
 
 
+def test_friction_of_a_pin_in_an_impact_is_a_loss_of_the_impact():
+    bar = B.RigidBody(B.Box(1.0, 0.1), position=[0.5, 0.0], velocity=[0.0, -1.0], spin=-2.0)
+    supports = [B.Support(B.Disc(0.05)), B.Support(B.Disc(0.05), position=[0.9, -0.1001])]
+    pin = B.Hinge(1, 2, radius=0.2, law=st.Coulomb(1.0))
+    system = B.RigidBodies([bar], supports, gravity=[0.0, 0.0], restitution=0.5, hinges=[pin])
+    run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.1))
+    assert run.audit.ok, run.audit
+    assert (run.events["kind"] == "impact").any()
+    assert np.diff(run.energy.total_friction_heat).min() >= 0.0
+    assert 0.0 < run.energy.impact_loss[-1] < run.energy.kinetic[0] - run.energy.kinetic[-1]
+
+
+def test_impacts_of_one_mechanism_at_once_are_reported():
+    system, _ = ladder(0.0, 0.6)
+    bars = [
+        dataclasses.replace(bar, position=np.add(bar.position, [0.0, 0.1])) for bar in system.bodies
+    ]
+    hinges = [dataclasses.replace(system.hinges[0], at=[0.0, math.cos(0.6) + 0.1])]
+    falls = dataclasses.replace(system, bodies=bars, hinges=hinges, restitution=0.5)
+    run = st.solve(falls, B.TimeStepper(1e-3), (0.0, 0.2))
+    assert "simultaneous_impacts" in [loss.kind for loss in run.determinism.losses]
+
+
+def test_a_body_that_turns_freely_leaves_others_of_its_group_at_rest():
+    system, _ = ladder(0.5)
+    top = system.hinges[0].at
+    disc = B.RigidBody(B.Disc(0.02), mass=0.1, position=top)
+    bodies = [*system.bodies, disc]
+    hinges = [*system.hinges, B.Hinge(1, 3, top)]
+    pairs = [B.ContactPair(2, 3, contact=False)]
+    loaded = dataclasses.replace(system, bodies=bodies, hinges=hinges, pairs=pairs)
+    run = st.solve(loaded, B.TimeStepper(1e-3), (0.0, 0.05), save=2)
+    assert run.audit.ok, run.audit
+    assert not np.diff(run.variables["position"].values[:, :2], axis=0).any()
+    assert not run.final["spin"][:2].any()
+
+
+def test_wheels_that_stick_on_their_pins_hold_a_cart():
+    """Their friction holds it on a slope up to R sin(arctan mu) over the radius of the wheels."""
+    pin, mu, wheel = 0.05, 0.5, 0.2
+    frame = B.RigidBody(B.Box(1.0, 0.1), mass=4.0, position=[0.0, wheel])
+    discs = [B.RigidBody(B.Disc(wheel), position=[x, wheel]) for x in (-0.4, 0.4)]
+    hinges = [B.Hinge(1, k, [x, wheel], pin, st.Coulomb(mu)) for k, x in ((2, -0.4), (3, 0.4))]
+    # the weight of the frame alone acts on the pins, that of all on the slope
+    bound = 4.0 / 6.0 * pin * math.sin(math.atan(mu)) / wheel
+    for part, rests in ((0.99, True), (1.01, False)):
+        slope = math.asin(part * bound)
+        system = B.RigidBodies(
+            [frame, *discs], [B.Support()], hinges=hinges, law=st.Coulomb(0.9),
+            gravity=[9.81 * math.sin(slope), -9.81 * math.cos(slope)],
+        )  # fmt: skip
+        run = st.solve(system, B.TimeStepper(1e-3), (0.0, 0.03), save=2)
+        assert run.audit.ok, run.audit
+        assert (run.quantities["bodies_at_rest"].value == 3) == rests
+
+
 @pytest.mark.fails_audit("bodies", "hinges_closed")
 def test_a_step_too_long_for_a_hinge_fails():
     run = st.solve(pendulum(), B.TimeStepper(0.05), (0.0, 1.0), throw=False)
@@ -273,6 +329,9 @@ def test_hinges_that_cannot_be_are_refused(bodies, hinges, words):
 
 
 def test_what_has_no_hinges_refuses_them():
+    pair = B.ContactPair(1, 2, law=st.Coulomb(0.1))
+    with pytest.raises(st.ModelError, match="parts that touch"):
+        dataclasses.replace(pendulum(), pairs=[pair])
     with pytest.raises(st.ModelError, match="use TimeStepper"):
         st.solve(pendulum(), B.EventDriven(), t_span=(0.0, 0.1))
     with pytest.raises(st.ModelError, match="Poisson's law of impact"):
