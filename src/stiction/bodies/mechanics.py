@@ -10,9 +10,9 @@ import numpy.typing as npt
 from stiction.bodies import exact_stick, impulse_kernels
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
-from stiction.bodies.hinges import Hinges
+from stiction.bodies.joints.hinges import Hinges
+from stiction.bodies.joints.springs import Springs
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.springs import Springs
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
 

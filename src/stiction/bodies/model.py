@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.bodies.joints.springs import Springs
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
-from stiction.bodies.springs import Springs
 from stiction.core.fields import (
     Choice,
     Components,
@@ -390,7 +390,7 @@ class RigidBodies(Declared):
                 raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
     def _check_hinges(self) -> None:
-        from stiction.bodies.hinges import Hinges
+        from stiction.bodies.joints.hinges import Hinges
 
         why = "a hinge joins at least one body, and two different parts."
         for k, hinge in enumerate(self.hinges):

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contacts import Surfaces, name_of
+from stiction.bodies.joints.springs import Springs
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.record import IMPACT, KINDS, LOSSES, MODES, Recorder
-from stiction.bodies.springs import Springs
 from stiction.core.audit import Check, Kind, Line
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog

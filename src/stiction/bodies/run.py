@@ -20,8 +20,9 @@ import numpy.typing as npt
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven.modes import losses_of
 from stiction.bodies.exact_stick import sticking
-from stiction.bodies.hinges import HingeStep, PinFriction, contact_rows
 from stiction.bodies.impulse_kernels import group_contacts
+from stiction.bodies.joints.hinges import HingeStep, PinFriction, contact_rows
+from stiction.bodies.joints.springs import Springs
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
 from stiction.bodies.outcome import (
@@ -48,7 +49,6 @@ from stiction.bodies.record import (
     Recorder,
 )
 from stiction.bodies.restitution import expand, without_gain
-from stiction.bodies.springs import Springs
 from stiction.core.checkpoint import Log, StateArray, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run

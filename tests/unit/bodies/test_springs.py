@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.bodies.springs import Springs
+from stiction.bodies.joints.springs import Springs
 from stiction.io.checkpoint_file import FileCheckpoint
 
 B = st.bodies

@@ -136,7 +136,8 @@ class Hinges:
     def velocities(self, pose: Floats, v: Floats, k: int) -> Floats:
         """Return (2, 2) velocities of pin k on both parts [m/s]; v (3 m,) of all parts."""
         arms, moving = self.arms(pose)[k], v.reshape(-1, 3)[self.ends[k]]
-        return moving[:, :2] + moving[:, 2:] * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
+        around = moving[:, 2:] * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
+        return np.asarray(moving[:, :2] + around)
 
     def levers(self, count: int) -> Floats:
         """Return (h, 3 m) rows of the velocities at which the surfaces of the pins slip.

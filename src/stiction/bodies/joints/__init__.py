@@ -1,0 +1,1 @@
+"""Springs and hinges between rigid bodies."""
