@@ -25,7 +25,7 @@ from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.arrays import Table
 from stiction.numerics.checks import numbers
 from stiction.numerics.friction_problem.programmes import Optimum, cone_rows, maximise
-from stiction.numerics.friction_problem.uniqueness import uniqueness
+from stiction.numerics.friction_problem.uniqueness import unique_velocities
 
 if TYPE_CHECKING:
     from stiction.bodies.space.mechanics import SpatialMechanics
@@ -371,5 +371,5 @@ def _must(statics: _Statics, forces: Floats) -> tuple[str, str]:
     pushed = np.zeros_like(m.inverse)
     pushed[: m.n] = statics.loads * m.inverse[: m.n]
     q = m.contact_velocities(contacts, pushed)
-    answer = uniqueness(m.problem(contacts, q), forces).velocities
+    answer = unique_velocities(m.problem(contacts, q), forces)
     return ("yes" if answer.answer == "unique" else "not decided"), answer.criterion

@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 # corners closer to the line through their neighbours than this fraction of the size of a polygon
 # are refused. Chosen, above rounding
 _STRAIGHT = 1e-12
+# distance of a centroid from the origin, over the size of the polygon, that is rounding. Chosen
+_CENTRED = 1e-14
 
 _WHY = "a body of no size has no surface."
 _RADIUS = Positive("m", _WHY, "give 0.1.")
@@ -189,12 +191,12 @@ class Polygon(_Cornered):
         if not np.isfinite(points).all():
             got = "a coordinate that is not a finite number"
             raise ModelError("Polygon.points", got, needs, why, "correct this coordinate.")
-        points, power = _scaled(points)
-        points = points - points.mean(axis=0)
+        given, power = _scaled(points)
+        points = given - given.mean(axis=0)
         after = np.roll(points, -1, axis=0)
         number = np.arange(len(points))
         if (points[:, 0] * after[:, 1] - points[:, 1] * after[:, 0]).sum() < 0.0:
-            points, number = points[::-1].copy(), number[::-1]
+            given, points, number = given[::-1], points[::-1].copy(), number[::-1]
         before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
         turn = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
         size = float(np.abs(points).max())
@@ -211,7 +213,11 @@ class Polygon(_Cornered):
                 "contact of shapes that are not convex is not implemented.",
                 "leave out corners on straight edges, and divide the shape into convex bodies.",
             )
-        object.__setattr__(self, "points", np.ldexp(_centred(points), power))
+        points = _centred(points)
+        # points that are centred but for rounding stay: a written polygon is read as it was
+        if np.abs(points - given).max() <= _CENTRED:
+            points = given
+        object.__setattr__(self, "points", np.ldexp(points, power))
 
     @property
     def corners(self) -> Floats:

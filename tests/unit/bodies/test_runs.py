@@ -371,3 +371,11 @@ def test_scenarios_run(name, tmp_path):
     assert again.quantities["impacts"].value == run.quantities["impacts"].value
     figure = again.plot.scene()
     assert figure is not None
+
+
+@pytest.mark.parametrize(("name", "low"), [("arch", 0.39), ("card-house", 0.27)])
+def test_scenarios_stand_by_friction(name, low):
+    run = read_scenario(name).solve()
+    assert run.audit.ok
+    assert not np.ptp(run.variables["position"].values, axis=0).any()
+    assert not B.rests(read_scenario(name, [f"system.law.mu={low}"]).system).may

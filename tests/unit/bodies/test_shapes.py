@@ -39,6 +39,7 @@ def test_corners_lie_about_the_centroid():
         points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         shape = B.Polygon(points[:: int(rng.choice([-1, 1]))] + rng.normal(size=2))
         corners = shape.corners
+        np.testing.assert_array_equal(B.Polygon(corners).corners, corners)
         # two triangulations, from the first corner and from the third, have the same centroid
         for first in (0, 2):
             turned = np.roll(corners, -first, axis=0)

@@ -43,6 +43,22 @@ def _projected(
     """Write the projection of a step; return the error, squared, and how far uphill it leads."""
     n, size = r.shape[0], r.shape[1]
     error, uphill = 0.0, 0.0
+    if size == 3 and n_tangent == 2:
+        for c in range(n):
+            # the tangential force is shortened along its direction
+            slip = math.sqrt(u[c, 1] * u[c, 1] + u[c, 2] * u[c, 2])
+            x = ahead[c, 0] - (u[c, 0] + mu[c] * slip)
+            y, z = ahead[c, 1] - u[c, 1], ahead[c, 2] - u[c, 2]
+            length = math.sqrt(y * y + z * z)
+            normal, tangential = project_in_plane(x, length, mu[c])
+            share = tangential / length if length > 0.0 else 0.0
+            after[c, 0], after[c, 1], after[c, 2] = normal, share * y, share * z
+            x, y, z = ahead[c, 0] - normal, ahead[c, 1] - share * y, ahead[c, 2] - share * z
+            error += weight[c] * weight[c] * (x * x + y * y + z * z)
+            uphill += x * (normal - r[c, 0])
+            uphill += y * (after[c, 1] - r[c, 1])
+            uphill += z * (after[c, 2] - r[c, 2])
+        return error, uphill
     for c in range(n):
         total = 0.0
         if size == 2:

@@ -66,8 +66,8 @@ def solve_local(
     Parameters
     ----------
     r : (n, size) initial forces
-    attempts : largest number of attempts: sweeps, Newton's method, gradient steps, Newton's method
-        again, then others; None for all
+    attempts : largest number of attempts: sweeps, Newton's method, gradient steps (in a large
+        problem from zero forces too), Newton's method again, then others; None for all
     systems : number of linear systems after which no further attempt begins; None for a number that
         depends on the size of the problem
     """
@@ -93,10 +93,11 @@ def _attempts(
     ----------
     most : largest number of linear systems
     """
+    is_large, is_warm = local.blocks.size > _FEW_ENTRIES, bool(r.any())
     r, count = swept(local, r, 10)
     now = iterate_of(local, r)
     yield now, "gauss_seidel", count, 0
-    if local.blocks.size <= _FEW_ENTRIES:
+    if not is_large:
         found, solved = newton(local, r, tol)
         yield found, "newton", 0, solved
         now = found if found.error < now.error else now
@@ -104,6 +105,12 @@ def _attempts(
     found = iterate_of(local, r)
     yield found, "accelerated", count, 0
     now = found if found.error < now.error else now
+    if is_large and is_warm:
+        # from the forces of another step the gradient may oscillate where it converges from zero
+        r, count = accelerated(local, np.zeros_like(r), tol, _STEPS)
+        found = iterate_of(local, r)
+        yield found, "accelerated", count, 0
+        now = found if found.error < now.error else now
     found, solved = newton(local, now.r, tol)
     yield found, "newton", 0, solved
     if local.q.shape[1] == 2 and len(r) <= _FEW_CONTACTS:

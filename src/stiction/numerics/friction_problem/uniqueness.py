@@ -27,7 +27,14 @@ from stiction.numerics.friction_problem.gauss_seidel import swept
 from stiction.numerics.friction_problem.newton import newton
 from stiction.numerics.friction_problem.programmes import cone_rows, maximise
 
-__all__ = ["Admissible", "Answer", "Uniqueness", "admissible_forces", "uniqueness"]
+__all__ = [
+    "Admissible",
+    "Answer",
+    "Uniqueness",
+    "admissible_forces",
+    "unique_velocities",
+    "uniqueness",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,6 +50,8 @@ _BOX = 1e7
 _STARTS = 8
 # largest number of contacts for which two linear programmes each are solved, which takes seconds
 _MOST_CONTACTS_OF_PROGRAMMES = 30
+# criteria by which velocities and forces are unique
+_NO_CONTACT, _SMALL_FRICTION = "no contact", "small friction and W of full rank"
 
 
 @dataclass(frozen=True)
@@ -210,22 +219,33 @@ def admissible_forces(local: Local, r: Floats) -> Admissible:
     return Admissible(local, r, made @ right[rank:].T)
 
 
+def unique_velocities(local: Local, r: Floats) -> Answer:
+    """Return the proven statement on the uniqueness of velocities.
+
+    Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_small_friction
+    """
+    if len(r) == 0:
+        return Answer("unique", _NO_CONTACT)
+    semidefinite = local.is_semidefinite()
+    if semidefinite and _small_friction(local):
+        return Answer("unique", _SMALL_FRICTION)
+    if not is_solved(local, r, _SOLVED):
+        return Answer("not decided")
+    proof = _proof(local, r) if semidefinite else ""
+    return Answer("unique", proof) if proof else _compared(local, r, semidefinite)
+
+
 def uniqueness(local: Local, r: Floats) -> Uniqueness:
     """Return the proven statements on the uniqueness of velocities and forces.
 
     Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_small_friction
     """
-    if len(r) == 0:
-        none = Answer("unique", "no contact")
-        return Uniqueness(none, none)
-    semidefinite = local.is_semidefinite()
-    small = _small_friction(local) if semidefinite else ""
-    if small:
-        return Uniqueness(Answer("unique", small), Answer("unique", small))
+    velocities = unique_velocities(local, r)
+    # these criteria prove that forces are unique too
+    if velocities.criterion in (_NO_CONTACT, _SMALL_FRICTION):
+        return Uniqueness(velocities, velocities)
     if not is_solved(local, r, _SOLVED):
-        return Uniqueness(Answer("not decided"), Answer("not decided"))
-    proof = _proof(local, r) if semidefinite else ""
-    velocities = Answer("unique", proof) if proof else _compared(local, r, semidefinite)
+        return Uniqueness(velocities, Answer("not decided"))
     admissible = admissible_forces(local, r)
     if velocities.answer == "not unique":
         why = "velocities are not unique"
@@ -243,8 +263,8 @@ def uniqueness(local: Local, r: Floats) -> Uniqueness:
     return Uniqueness(velocities, Answer("not decided"))
 
 
-def _small_friction(local: Local) -> str:
-    """Return the criterion of small friction if it holds, else "".
+def _small_friction(local: Local) -> bool:
+    """Return whether the criterion of small friction holds.
 
     It is |mu N W^(-1/2)| |T W^(1/2)| < 1 in the spectral norm, where N selects the normal and T the
     other components.
@@ -252,7 +272,7 @@ def _small_friction(local: Local) -> str:
     w = local.matrix.toarray()
     values, vectors = np.linalg.eigh(0.5 * (w + w.T))
     if values[0] <= 1e-9 * values[-1]:
-        return ""
+        return False
     size = local.q.shape[1]
     normal = np.arange(0, local.q.size, size)
     other = np.setdiff1d(np.arange(local.q.size), normal)
@@ -263,7 +283,7 @@ def _small_friction(local: Local) -> str:
     pressure = np.linalg.norm(bound[:, None] * root[normal], 2)
     sizes = np.repeat(weight, size)[other]
     slip = np.linalg.norm(sizes[:, None] * (vectors * np.sqrt(values))[other], 2)
-    return "small friction and W of full rank" if pressure * slip < 0.99 else ""
+    return bool(pressure * slip < 0.99)
 
 
 def _proof(local: Local, r: Floats) -> str:

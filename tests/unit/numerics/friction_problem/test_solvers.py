@@ -41,6 +41,22 @@ def test_accelerated_converges(size):
     assert np.all(shear <= 0.3 * r[:, 0] * (1 + 1e-14))
 
 
+def test_the_gradient_starts_again_from_zero(monkeypatch):
+    """In a large problem, where it does not converge from given forces."""
+    starts = []
+
+    def steps(local, r, tol, most):
+        starts.append(bool(r.any()))
+        return (r, most) if r.any() else accelerated(local, r, tol, most)
+
+    monkeypatch.setattr(solver, "accelerated", steps)
+    monkeypatch.setattr(solver, "_FEW_ENTRIES", 0)
+    found = chain_of_discs(40).solve(np.ones((40, 2)), tol=1e-8)
+    assert starts == [True, False]
+    assert found.converged
+    assert found.work.linear_systems == 0
+
+
 def chain_of_discs(n):
     """Discs in a row that moves against a wall with velocity 1: W's condition grows with n^2."""
     h = np.zeros((n, 2, n, 3))
