@@ -228,6 +228,18 @@ def test_a_path_needs_no_largest_factor():
     assert len(follow_path(rod, max_points=2, max_factor=np.inf).states) == 2
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e5])
+def test_moments_balance_in_any_unit_of_length(unit):
+    def tip(unit):
+        section = GivenSection(1e3, 1e3, bending=unit**2, twist=0.7 * unit**2)
+        moment = PointMoment([1.0 * unit, 0.5 * unit, 2.0 * unit])
+        line = Straight([0.0, 0.0, 0.0], [unit, 0.0, 0.0])
+        found = equilibrium(CosseratRod(section, line, right=Free(), loads=[moment]))
+        return np.append(found.position[-1], found.clamp_moment[0]) / unit
+
+    assert tip(unit) == pytest.approx(tip(1.0), rel=1e-10, abs=1e-10)
+
+
 def test_unloaded_and_unheld_rods_are_refused():
     with pytest.raises(st.ModelError, match="without loads"):
         equilibrium(cantilever(20, []))

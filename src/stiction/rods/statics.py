@@ -63,7 +63,7 @@ class Equilibrium:
     position : (elements + 1, 3) nodes [m]
     frame : (elements, 4) quaternions of the frames, w first
     energy : elastic energy [J]
-    residual : largest unbalanced force, over the largest load [1]
+    residual : largest unbalanced force, or moment over the rest length, over the largest load [1]
     iterations : iterations of Newton's method
     softest : smallest eigenvalue of the tangent stiffness, with angles times the element length
         [N/m]
@@ -474,7 +474,7 @@ class StaticRod:
             position=np.ascontiguousarray(position.T),
             frame=np.ascontiguousarray(frame.T),
             energy=float(energy),
-            residual=float(np.abs(right).max()) / self.scale,
+            residual=self.largest(right) / self.scale,
             iterations=self.iterations,
             softest=self.smallest_eigenvalue(),
             stiffest=float(np.abs(self.stiffness()[BAND]).max()),
@@ -595,6 +595,11 @@ class StaticRod:
         self.r += change[:, :3].T
         turned(self.q.copy(), change, 1.0, self.q)
 
+    def largest(self, unbalanced: Floats) -> float:
+        """Return the largest of forces, and of torques over the rest length, (6 slots,) [N]."""
+        force, torque = np.abs(unbalanced).reshape(-1, 2, 3).max(axis=(0, 2))
+        return float(max(force, torque / self.rod.rest_length))
+
     def force_tolerance(self, factor: float) -> float:
         """Return the largest residual of an equilibrium [N]: the tolerance, or rounding."""
         return max(self.tolerance * self.scale * max(abs(factor), 1.0), self.rounding)
@@ -607,7 +612,7 @@ class StaticRod:
             right = self.unbalanced(factor)
             if not np.isfinite(right).all():
                 return False
-            if iteration > 0 and np.abs(right).max() <= self.force_tolerance(factor):
+            if iteration > 0 and self.largest(right) <= self.force_tolerance(factor):
                 self.iterations = iteration
                 return True
             try:

@@ -44,8 +44,8 @@ class Symmetry(Condition):
     Parameters
     ----------
     where : the boundary
-    normal : normal of the plane, of any length. None takes the normal of the boundary, which must
-        then be straight
+    normal : normal of the plane, of any length. None, in the plane alone, takes the normal of the
+        boundary, which must then be straight
 
     Verified by: tests/unit/solids/equilibria/test_constraints.py::test_symmetry_in_any_direction
     """

@@ -67,7 +67,8 @@ class Pressure(Condition):
     Parameters
     ----------
     where : the boundary
-    program : force per current area over time [Pa], positive into the body
+    program : force per current area over time [Pa], positive into the body. In plane stress the
+        area is current length times initial thickness
 
     Verified by: tests/unit/solids/equilibria/test_boundary_loads.py::test_a_thick_ring
 

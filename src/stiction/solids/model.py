@@ -63,7 +63,8 @@ class Body(Declared):
     mesh : its shape and its named boundaries
     element : finite element; contact boundaries get the element's own layer
     material : constitutive law
-    plane_stress : plane stress; else plane strain
+    plane_stress : plane stress, with all loads and contact tractions per initial thickness; else
+        plane strain
     """
 
     mesh: Annotated[Mesh, _OF_BODY] = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))

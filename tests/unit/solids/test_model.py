@@ -9,7 +9,7 @@ from solid_cases import ELEMENTS, MATERIALS, distorted, principal_stresses
 import stiction as st
 from stiction.errors import ModelError
 from stiction.io.scenario import scenario_text
-from stiction.solids.conditions import Driven, Fixed, Nearest, ramp
+from stiction.solids.conditions import Driven, Fixed, Nearest, Program, ramp
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.elements.kinds import Q1, Q2
@@ -150,3 +150,26 @@ def test_bad_solids_are_refused(make, name):
 def test_one_body_without_a_list():
     solid = Solid(Body(), Contact(Boundary(), RigidPlane()), Fixed(Boundary(0, "top")))
     assert len(solid.bodies) == len(solid.contacts) == len(solid.boundary_conditions) == 1
+
+
+@pytest.mark.parametrize("method", ["Quasistatic", "Continuation", "GeneralisedAlpha"])
+def test_friction_acts_from_the_start_of_the_run(method):
+    """A block that is pressed and pulled from the start on, whenever that is."""
+    law = st.LennardJones.from_strength(0.05, 2e-3, adhesive=False)
+    plane, top = RigidPlane((0.0, -law.gap_eq), (0.0, 1.0)), Boundary(0, "top")
+    contact = Contact(Boundary(0, "bottom"), plane, law, st.laws.amontons(0.5))
+    body = Body(rectangle(1.0, 1.0, (2, 2)), Q1(), MATERIALS["NeoHookean"])
+
+    def force(start):
+        pull = Program((start, start + 1.0), (0.0, 0.02))
+        drives = [Driven(top, 1, Program((0.0,), (-0.02,))), Driven(top, 0, pull)]
+        solid = Solid([body], [contact], drives, dimensionless=True)
+        if method == "GeneralisedAlpha":
+            solid = st.solids.MovingSolid(solid, 1e-6)
+        steps = getattr(st.solids, method)(steps=6)
+        return st.solve(solid, steps, (start, start + 1.0)).data["force_x"].values[-1]
+
+    expected = force(0.0)
+    assert expected < -1e-3
+    assert force(-3.5) == pytest.approx(expected, rel=1e-9)
+    assert force(2.0) == pytest.approx(expected, rel=1e-9)

@@ -281,6 +281,9 @@ def first_half_kick(
                 x, y, z = w * force[0], w * force[1], w * force[2]
                 put(k.impulse, x, y, z)
                 push(q, k, x, y, z, table.mobility, v, p)
+            else:
+                # an open contact that has just bounced still holds the impulse of its impact
+                put(k.impulse, 0.0, 0.0, 0.0)
         # limit friction that reverses a slip, then close gaps, then limit the work of friction:
         # each correction affects the next one
         limit_friction_to_stopping(q, contact_set, table.mobility, v, p)

@@ -68,7 +68,7 @@ _STRETCH = Flag("it says whether tractions decrease as surfaces stretch.", "give
 _STICK_RATIO = Positive(
     "1", "the static threshold is at least the sliding one.", "give 1, or 1.2.", least=1.0
 )
-_FROM = Finite("", "friction acts from this time on.", "give 0.")
+_FROM = Finite("", "friction acts from this time on.", "leave it out for the start.")
 _PASSES = Choice(
     ("two-half-pass", "mortar"),
     "it selects the integration of contact between two bodies.",
@@ -91,7 +91,8 @@ class Contact(Declared):
     stretch : whether tractions decrease with the area stretch J of the partner's surface, eq. (10)
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
     friction_from : time from which friction acts [time unit]; before, the boundary slips freely.
-        If it lies before the start, points in contact at the start stick there
+        None takes the start of the run. If it lies before the start, points in contact at the start
+        stick there
     passes : "two-half-pass": one pass over each of two bodies, which loads that
         body alone; or "mortar", one pass over mortar segments of `boundary`, whose virtual work
         loads both bodies: forces and moments balance, and tractions follow from energies per
@@ -110,7 +111,7 @@ class Contact(Declared):
     penalty: Annotated[float | None, PENALTY] = None
     stretch: Annotated[bool, _STRETCH] = True
     stick_ratio: Annotated[float, _STICK_RATIO] = 1.0
-    friction_from: Annotated[float, _FROM] = 0.0
+    friction_from: Annotated[float | None, _FROM] = None
     passes: Annotated[str, _PASSES] = "two-half-pass"
 
     def __post_init__(self) -> None:

@@ -342,7 +342,7 @@ class TimeStepper(LoadStepper):
         for at in self.record.save_times_between(self.state.time, target):
             if self.sampling is None:
                 self.sampling = MovingProblem(self.moving.system, self.scheme.lumped)
-                self.sampling.end = self.problem.end
+                self.sampling.begin, self.sampling.end = self.problem.begin, self.problem.end
                 self.sampling.add_contacts(self.problem.assembled)
                 if self.stages:
                     current = self.problem

@@ -404,7 +404,8 @@ class BoundaryConditions:
         if condition.normal is not None or self.dim > _PLANE:
             normal = np.zeros(0) if condition.normal is None else np.asarray(condition.normal)
             if normal.size != self.dim:
-                got, needs = f"{normal.size} components", f"a normal of {self.dim}"
+                got = f"{normal.size} components" if normal.size else None
+                needs = f"{self.dim} components of the normal"
                 why = "the plane of symmetry is normal to it."
                 try_ = "give (0, 1, 0), or another direction."
                 raise ModelError("Symmetry.normal", got, needs, why, try_)

@@ -545,7 +545,7 @@ class Recorder:
             curves["contact_length"] = extent.nominal if readings.nominal else extent.current
             curves["nominal_contact"], curves["sticking_length"] = extent.nominal, extent.sticking
             friction = not isinstance(p.contact.friction, Frictionless)
-            if friction and t <= p.contact.friction_from:
+            if friction and t <= self.problem.friction_from(p.contact):
                 # before friction acts, all of the contact counts as sticking
                 curves["sticking_length"] = extent.nominal
             curves["contact_left"], curves["contact_right"] = extent.left, extent.right

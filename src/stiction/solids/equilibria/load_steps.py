@@ -97,6 +97,7 @@ class LoadStepper:
         end: float | None = None,
     ) -> None:
         self.problem, self.method, self.request = problem, method, request
+        problem.begin = request.t_start
         span = request.t_end - request.t_start
         self.max_step = span / method.steps
         self.min_step = self.max_step * 0.5**method.max_halvings

@@ -102,7 +102,8 @@ class Problem:
     ----------
     work_tolerance : tolerance of the work between two load steps, see `unbalanced_work` [1]
     released : forces that conditions released at the begin of the stage
-    end : time at which the run ends, and its last stage; infinite if it is not known
+    begin, end : times at which the run begins, and ends with its last stage; 0 and infinite if they
+        are not known
     carriers : for each hard contact, the additional nodes whose unknowns are its multipliers
     first : first node of each body in the global numbering, then the number of their nodes
     rigid_node : for each contact with a rigid partner, the node of its translation
@@ -112,7 +113,7 @@ class Problem:
     # error of the work integrals of a step over its exchanged energy, unless the method sets it
     work_tolerance = 1e-7
     released: Released | None = None
-    end = np.inf
+    begin, end = 0.0, np.inf
 
     def __init__(self, assembled: Assembled) -> None:
         self.assembled = assembled
@@ -261,7 +262,7 @@ class Problem:
     def fresh_copy(self) -> Problem:
         """Return a copy of the equations in the same stage, without cached patterns."""
         copy = Problem(self.assembled)
-        copy.work_tolerance, copy.end = self.work_tolerance, self.end
+        copy.work_tolerance, copy.begin, copy.end = self.work_tolerance, self.begin, self.end
         if self.stage or self.base is not None:
             copy.enter_stage(self.stage, self.base, self.angles)
         copy.released = self.released
@@ -335,9 +336,13 @@ class Problem:
         varies += [self.rotation(i, t + h) != self.rotation(i, t - h) for i in self.rigid_node]
         return any(varies)
 
+    def friction_from(self, contact: Contact) -> float:
+        """Return the time from which friction acts at a contact."""
+        return self.begin if contact.friction_from is None else float(contact.friction_from)
+
     def kink_times(self) -> Floats:
         """Return the times at which a program changes slope, friction starts or a stage ends."""
-        times = [c.friction_from for c in self.assembled.pairs]
+        times = [self.friction_from(c) for c in self.assembled.pairs]
         times += [stage.until for stage in self.assembled.stages]
         for program in (*self.assembled.programs(), self.assembled.attraction):
             times.extend(program.corners())
@@ -351,7 +356,7 @@ class Problem:
         check_start(self, x, closest_points)
         projected = zip(self.passes, closest_points, strict=True)
         histories = tuple(
-            p.sticking(x, points) if t > p.contact.friction_from else p.empty_history()
+            p.sticking(x, points) if t > self.friction_from(p.contact) else p.empty_history()
             for p, points in projected
         )
         return State(t, u, histories, closest_points)
@@ -359,7 +364,7 @@ class Problem:
     def has_friction(self, t: float) -> bool:
         """Return whether friction acts anywhere at time t."""
         return any(
-            t > p.contact.friction_from and not isinstance(p.contact.friction, Frictionless)
+            t > self.friction_from(p.contact) and not isinstance(p.contact.friction, Frictionless)
             for p in self.passes
         )
 
@@ -563,7 +568,7 @@ class Problem:
                 closest[k],
                 state.histories[k],
                 fixed,
-                with_friction=t > p.contact.friction_from,
+                with_friction=t > self.friction_from(p.contact),
                 attraction=self.assembled.attraction.at(t),
                 residual=residual,
                 values=block_values,

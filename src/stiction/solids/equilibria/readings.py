@@ -196,7 +196,7 @@ def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict
     nominal, current = contact
     has_friction = not isinstance(p.contact.friction, Frictionless)
     sticking = float(values[values[:, k.STATE] == k.STICKS, k.WEIGHT].sum())
-    if has_friction and t <= p.contact.friction_from:
+    if has_friction and t <= problem.friction_from(p.contact):
         sticking = nominal
     areas_by_name = {"contact_area": current, "nominal_area": nominal, "sticking_area": sticking}
     if p.partner.rigid:

@@ -114,7 +114,7 @@ class ContactAmong(Declared):
     penalty: float | None = None
     stretch: bool = True
     stick_ratio: float = 1.0
-    friction_from: float = 0.0
+    friction_from: float | None = None
     passes: str = "two-half-pass"
     reach: Annotated[float | None, _REACH] = None
 

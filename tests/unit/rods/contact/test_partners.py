@@ -121,6 +121,20 @@ def test_a_drum_drives_a_rod_in_contact():
     assert abs(run.energy.external_work[-1]) <= 1e-12
 
 
+def test_a_bounce_beside_a_contact_that_a_belt_drags_closes_the_ledger():
+    line = Straight((-0.2, 0.0, 0.01), (0.2, 0.0, 0.014))
+    section = CircularSection(0.01, 3e6, density=1000.0)
+    rod = CosseratRod(section, line, elements=16, left=Free(), right=Free())
+    belt, mu = PlanePartner(velocity=(0.3, 0.0, 0.0)), st.Coulomb(0.2)
+    near = RollingContact(0.05, 0.0, friction=mu)
+    far = RollingContact(0.35, 0.0, friction=mu, restitution=0.5)
+    system = st.Rods([rod], [near, far], partners=[belt], gravity=(0.0, 0.0, -G))
+    # the ends of the rod, without contacts, overlap the belt
+    run = st.solve(system, st.RollingLeapfrog(step=2e-5), (0.0, 0.028), save=15, throw=False)
+    assert run.events["kind"].tolist() == ["close", "slip", "bounce"]
+    assert run.energy.imbalance_rel <= 2e-4
+
+
 def test_drag_on_a_rod_that_a_plane_lifts_is_the_work_of_the_plane():
     rod = stiff(0.02, 0.02, young=1e6, elements=10, motion=[RigidMotion((0, 0, 0.2))], drag=20.0)
     lift, search = PlanePartner(velocity=(0, 0, 0.2)), ContactSearch(friction=st.Coulomb(0.3))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_bvp
 from scipy.optimize import fsolve
+from solid_cases import principal_stresses
 
 import stiction as st
 from stiction.laws import Frictionless, LennardJones
@@ -144,6 +145,22 @@ def test_a_cylinder_inflated_far():
     assert drawn(run, (1.0, 0.0))[0] == pytest.approx(found.y[0, 0], rel=1e-4)
     assert drawn(run, (2.0, 0.0))[0] == pytest.approx(found.y[0, -1], rel=1e-4)
     assert run.determinism.status == "deterministic"
+
+
+def test_a_pressure_in_plane_stress_is_per_initial_thickness():
+    law, p, right, top = NeoHookean(1.0, 0.3), 0.1, Boundary(0, "right"), Boundary(0, "top")
+    walls = [Symmetry(Boundary(0, side)) for side in ("left", "bottom")]
+    body = Body(rectangle(1.0, 1.0, (1, 1)), Q1(), law, plane_stress=True)
+    loads = [Pressure(right, to(p)), Pressure(top, to(p))]
+    run = st.solve(st.Solid([body], [], [*walls, *loads]), st.solids.Quasistatic(steps=4))
+
+    def balance(x):
+        return principal_stresses(law, (x[0], x[0], x[1]))[1:] + np.array([p * x[0], 0.0])
+
+    side, across = fsolve(balance, (1.0, 1.0))
+    assert drawn(run, (1.0, 1.0)) == pytest.approx([side, side], rel=1e-9)
+    stress = run.data["stress_xx"].values[-1]
+    np.testing.assert_allclose(stress, -p / across, rtol=1e-9)
 
 
 def test_a_cylinder_that_keeps_its_volume():
