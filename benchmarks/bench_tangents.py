@@ -88,7 +88,7 @@ def adjoint(record: Record, quick: bool) -> None:
             run = RecordedRun(chain, METHOD, SPAN, (), np.zeros(0, np.int64))
             start = time.perf_counter()
             run.run()
-            run.back(*seed_of("x[0]", chain, len(run.events)))
+            run.back(run.directions, *seed_of("x[0]", chain, len(run.events)))
             best[1] = min(best[1], time.perf_counter() - start)
         ratio = best[1] / best[0]
         record.add("adjoint", n=n, run=best[0], adjoint=best[1], ratio=ratio)
