@@ -26,10 +26,11 @@ CLOSED, SAME = 1e-7, 1e-4
 # a run that is as near as this to a stable orbit settles on it
 NEAR = 1e-3
 # largest numbers of further orbits that are continued, and of runs that settle on none
-MOST_OTHERS, MOST_LONG = 2, 3
-# the campaign judges which orbits a branch contains, not where the order of events changes: a few
-# bisections suffice, of which the usual number takes nine tenths of the time
-branches._BRACKETINGS = branches._HALVINGS = 2
+MOST_OTHERS, MOST_LONG = 1, 2
+# the campaign judges which orbits a branch contains: changes of the order of events, flips and
+# Neimark-Sacker bifurcations are not located, which would take nine tenths of the time
+branches._BRACKETINGS = branches._HALVINGS = 0
+branches.TESTS = {}
 # distances behind an end, as fractions of the parameter
 AHEAD = (1e-6, 1e-5)
 
