@@ -7,6 +7,7 @@ have the adjoint, for any number of parameters.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 import warnings
@@ -19,6 +20,7 @@ import stiction as st
 from stiction.chains.event_driven.step_kernels import first_modes
 from stiction.chains.methods import EventDriven
 from stiction.chains.tangents.adjoint import RecordedRun, seed_of
+from stiction.chains.tangents.directions import laid_out
 from stiction.chains.tangents.run import TangentRun
 from stiction.switching.flow import trajectory
 from stiction.switching.tangents import mode as flow_tangents
@@ -80,19 +82,23 @@ def ratios(record: Record, quick: bool) -> None:
 
 
 def adjoint(record: Record, quick: bool) -> None:
-    """Measure a recorded run and the way back from one quantity beside the run alone."""
-    for n in (3, 50):
-        chain, best = chain_of(n, LAWS["Coulomb"][0]), [np.inf, np.inf]
+    """Measure a recorded run and the backward pass from one quantity beside the run alone."""
+    for n, name in itertools.product((3, 50), ("Coulomb", "ExponentialWeakening")):
+        law, moved = LAWS[name]
+        chain, best, names = chain_of(n, law), [np.inf, np.inf], moved + OTHERS
         for _ in range(5 if quick else 60):
             best[0] = min(best[0], seconds(prepared(chain, (), False)))
             run = RecordedRun(chain, METHOD, SPAN, (), np.zeros(0, np.int64))
+            parts, _, laws = laid_out(chain, names, np.zeros(len(names), np.int64), run.law, SPAN)
             start = time.perf_counter()
             run.run()
-            run.back(*seed_of("x[0]", chain, len(run.events)))
+            run.back(parts, *seed_of("x[0]", chain, len(run.events)))
             best[1] = min(best[1], time.perf_counter() - start)
+            # `parts` holds addresses of these laws
+            del laws
         ratio = best[1] / best[0]
-        record.add("adjoint", n=n, run=best[0], adjoint=best[1], ratio=ratio)
-        what = f"gradient of one quantity, {n} masses, Coulomb: time over that of the run"
+        record.add("adjoint", n=n, law=name, run=best[0], adjoint=best[1], ratio=ratio)
+        what = f"gradient of one quantity, {n} masses, {name}: time over that of the run"
         record.target(what, "<= 8", f"{ratio:.2f}", bool(ratio <= 8.0))
 
 

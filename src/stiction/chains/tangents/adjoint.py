@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.chains.event_driven.run import refuse
 from stiction.chains.tangents.directions import expanded, laid_out
-from stiction.chains.tangents.run import TangentRun, check_span, failure_of, units_of
+from stiction.chains.tangents.run import TangentRun, check_law, check_span, failure_of, units_of
 from stiction.chains.tangents.state import FRICTIONLESS, START
 from stiction.core.tangents import Gradients, NotDifferentiable
 from stiction.errors import ModelError, nearest
@@ -48,33 +48,27 @@ def event_driven_gradients(
 
     Raises
     ------
-    ModelError : if a name is unknown, or friction in slip depends on the slip speed.
+    ModelError : if a name is unknown, or the law has states or no stick.
     SolveError : if the run ends early.
 
     Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
     Verified by: tests/unit/chains/tangents/test_adjoint.py::test_both_modes_agree
     """
     span, (names, whole) = check_span(t_span), expanded(chain, to)
-    if not chain.law.constant:
-        raise ModelError(
-            "Chain.gradients",
-            type(chain.law).__name__,
-            "a law whose coefficient in slip is constant",
-            "the adjoint equation is implemented for constant friction in slip only.",
-            "use Chain.tangents, or Coulomb or StaticKinetic.",
-        )
+    check_law(chain)
     refuse(chain, method, span[0])
     with np.errstate(all="ignore"):
         run = RecordedRun(chain, method, span, (), np.zeros(0, np.int64))
         forward = run.run()
+        # `parts` holds addresses of these laws
         parts, start, _laws = laid_out(chain, names, whole, run.law, span)
         every = [f"event_time[{j}]" for j in range(len(run.events))]
         of = [one for name in of for one in (every if name == "event_time" else [name])]
         by = np.empty((len(of), len(names)))
         for row, name in enumerate(of):
-            a = run.back(*seed_of(name, chain, len(run.events)))
+            a = run.back(parts, *seed_of(name, chain, len(run.events)))
             fields = a._asdict()
-            by[row] = np.concatenate([a.x[1:-1], a.v[1:-1]]) @ start
+            by[row] = np.concatenate([a.x[1:-1], a.v[1:-1]]) @ start + a.shape
             for field, values in parts._asdict().items():
                 if field in fields:
                     by[row] += np.reshape(values, (len(names), -1)) @ fields[field]
@@ -142,8 +136,9 @@ class RecordedRun(TangentRun):
         one, p, n = self.steps, self.problem, self.chain.n_mass
         self.first_mode = self.variation.mode.copy()
         self.recordings: list[Recording] = []
-        advance = ak.advance_fitted_recorded if p.load_address != 0 else ak.advance_recorded
-        code, bytes_of_step = tk.PAUSE, 8 * (p.order + 1) * (n + 3)
+        fitted, laws = p.fitted or p.load_address != 0, 0 if p.constant else n
+        advance = ak.advance_fitted_recorded if fitted else ak.advance_recorded
+        code, bytes_of_step = tk.PAUSE, 8 * (p.order + 1) * (n + 3 + 2 * laws)
         size = max(20, min(2000, _NUMBERS * 8 // bytes_of_step))
         while code in (tk.PAUSE, tk.EVENTS_FULL) and one.now.steps < one.most_steps:
             if self.log.filled[0] + n > self.log.time.size:
@@ -156,13 +151,15 @@ class RecordedRun(TangentRun):
                     "all of them are recorded for the backward pass.",
                     "a shorter time span, or Chain.tangents.",
                 )
-            self.recordings.append(_recording(size, p.order, n))
+            self.recordings.append(_recording(size, p.order, n, laws))
             code = advance(
                 *(p, one.state, one.saved, one.events, one.scratch),
                 *(self.directions, self.variation, self.log, self.recordings[-1]),
                 self.t_span[1],
             )
             one.load_call.check()
+            one.law.check()
+            self.law.check()
         self._drain()
         return int(code)
 
@@ -185,8 +182,14 @@ class RecordedRun(TangentRun):
             first = np.minimum(first, times.min(axis=0, initial=np.inf))
         return first
 
-    def back(self, state: Floats, times: Floats) -> Adjoint:
-        """Return the adjoint variables at the start, and the derivatives in all numbers."""
+    def back(self, parts: Directions, state: Floats, times: Floats) -> Adjoint:
+        """Return the adjoint variables at the start, and the derivatives in all numbers.
+
+        Parameters
+        ----------
+        parts : the directions, of which those that change the shape of a law are read
+        state, times : see `seed_of`
+        """
         from stiction.chains.tangents import adjoint_kernels as ak
 
         p, n = self.problem, self.chain.n_mass
@@ -197,7 +200,9 @@ class RecordedRun(TangentRun):
             v=np.concatenate([[0.0], state[n:], [0.0]]),
             place=np.zeros((p.order + 1, n + 2)),
             pull=np.zeros((p.order + 1, n + 2)),
-            node=np.zeros((5, n + 2)),
+            slope=np.zeros((0 if p.constant else n, p.order + 1)),
+            node=np.zeros((7, n + 2)),
+            shape=np.zeros(parts.law.size),
             **arrays,
         )
         for j in range(len(self.recordings) - 1, -1, -1):
@@ -207,11 +212,12 @@ class RecordedRun(TangentRun):
                     last = int(earlier.filled[0]) - 1
                     mode, events = earlier.mode[last], int(earlier.events[last])
                     break
-            ak.go_back(p, a, self.recordings[j], self.log, mode, events, times)
+            ak.go_back(p, parts, a, self.recordings[j], self.log, mode, events, times)
+        self.law.check()
         return a
 
 
-def _recording(size: int, order: int, n: int) -> Recording:
+def _recording(size: int, order: int, n: int, laws: int) -> Recording:
     from stiction.chains.tangents.adjoint_kernels import Recording
 
     return Recording(
@@ -222,5 +228,7 @@ def _recording(size: int, order: int, n: int) -> Recording:
         mode=np.empty((size, n), np.int64),
         base=np.empty((size, order + 1, n + 2)),
         load=np.empty((size, order + 1)),
+        mu=np.empty((size, laws, order + 1)),
+        slope=np.empty((size, laws, order + 1)),
         filled=np.zeros(1, np.int64),
     )

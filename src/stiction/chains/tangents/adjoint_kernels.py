@@ -2,12 +2,14 @@
 
 Backward in time, s = t_end - t, the adjoint variables a of dx and b = m g of dv obey
 
-    da/ds = -K g,      m dg/ds = a - C g      with g = 0 for masses in stick.
+    da/ds = -K g,      m dg/ds = a - C g - N mu'(w) g      with g = 0 for masses in stick.
 
+The slope mu' of friction at the slip speed w acts as a damper that changes along the motion.
 The derivative of the functional by a force on mass i is the integral of g_i over time. K and C act
 through their symmetric stencils (each mass and its neighbours), so that the Taylor recursion of the
-motion gives the series of a and g. The integrals are Gauss quadratures over each step. At an event
-the transposed saltation matrix acts on (a, b).
+motion gives the series of a and g. The series of the slope is expanded about the end of a step. The
+integrals are Gauss quadratures over each step. At an event the transposed saltation matrix acts on
+(a, b).
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Serban and Recuero 2019.
 """
 
@@ -18,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.series_kernels import load_at
+from stiction.chains.event_driven.series_kernels import FIT, load_at
 from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State
-from stiction.chains.tangents.state import Directions, Log, Variation
+from stiction.chains.tangents.state import POINTS, SHAPE, Directions, Log, Variation
 from stiction.chains.tangents.step_kernels import PAUSE, advance_fitted_tangents, advance_tangents
+from stiction.laws.law_kernels import law_value
 from stiction.numerics.arrays import Integers
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
@@ -36,7 +39,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 # longest part of a step in tau; the Gauss nodes are exact to rounding over it
 _FARTHEST = 4.001
 # rows of `Adjoint.node`
-_X, _V, _ACCELERATION, _A, _G = range(5)
+_X, _V, _ACCELERATION, _A, _G, _MU, _SLOPE = range(7)
 
 
 class Recording(NamedTuple):
@@ -46,6 +49,8 @@ class Recording(NamedTuple):
     segment, events : (steps,) segment of the load, and number of events up to this step
     mode : (steps, n) modes
     base, load : (steps, order + 1, n + 2), (steps, order + 1) series of displacements and load
+    mu, slope : (steps, n, order + 1) series of the law as in `Scratch.mu`, and of the slope of mu;
+        empty for constant friction in slip
     filled : (1,) number of recorded steps
     """
 
@@ -56,6 +61,8 @@ class Recording(NamedTuple):
     mode: Ints
     base: Floats
     load: Floats
+    mu: Floats
+    slope: Floats
     filled: Ints
 
 
@@ -63,8 +70,11 @@ class Adjoint(NamedTuple):
     """Adjoint variables a, b (`x`, `v`, (n + 2,)), and derivatives by all coefficients of a chain.
 
     Coefficients have the names of `Problem`; `plate_speed`, `belt` (1,). `place`, `pull`
-    (order + 1, n + 2) are the series of a and g, `node` (5, n + 2) values at a quadrature node, in
-    the rows _X to _G: displacement, velocity and acceleration of the motion, a and g.
+    (order + 1, n + 2) are the series of a and g, `slope` (n, order + 1) that of the slope of mu
+    backward in time. `node` (7, n + 2) are values at a quadrature node, in the rows _X to _SLOPE:
+    displacement, velocity and acceleration of the motion, a, g, and the values of `Recording.mu`
+    and of the slope. `shape` (m,) are derivatives in the given directions that change more of a law
+    than mu_static and mu_kinetic.
     """
 
     x: Floats
@@ -87,7 +97,9 @@ class Adjoint(NamedTuple):
     sine_phase: Floats
     place: Floats
     pull: Floats
+    slope: Floats
     node: Floats
+    shape: Floats
 
 
 @kernel
@@ -111,7 +123,7 @@ def advance_recorded(
         # one step at a time: its series are overwritten by the next
         code = advance_tangents(p, state, saved, events, s, d, g, log, t_end, 1)
         if now.steps > before:
-            _record(p, state, g, log, r, t)
+            _record(p, state, s, g, log, r, t)
     return code
 
 
@@ -135,12 +147,14 @@ def advance_fitted_recorded(
         t, before = now.time, now.steps
         code = advance_fitted_tangents(p, state, saved, events, s, d, g, log, t_end, 1)
         if now.steps > before:
-            _record(p, state, g, log, r, t)
+            _record(p, state, s, g, log, r, t)
     return code
 
 
 @kernel
-def _record(p: Problem, state: State, g: Variation, log: Log, r: Recording, t: float) -> None:
+def _record(
+    p: Problem, state: State, s: Scratch, g: Variation, log: Log, r: Recording, t: float
+) -> None:
     """Record the step just made, which began at time `t`."""
     now, row = state.progress[0], r.filled[0]
     r.time[row], r.tau[row] = t, (now.time - t) * p.rate
@@ -151,12 +165,25 @@ def _record(p: Problem, state: State, g: Variation, log: Log, r: Recording, t: f
         r.load[row, k] = g.load[k]
         for c in range(p.mass.size + 2):
             r.base[row, k, c] = g.base[k, c]
+    if not p.constant:
+        last = p.order - 1 if p.share_address != 0 else FIT
+        for i in range(p.mass.size):
+            for k in range(p.order + 1):
+                r.mu[row, i, k] = s.mu[i, k] if k < last else 0.0
+                r.slope[row, i, k] = g.slope[i, k]
     r.filled[0] += 1
 
 
 @kernel
 def go_back(
-    p: Problem, a: Adjoint, r: Recording, log: Log, before: Ints, events: int, seed: Floats
+    p: Problem,
+    d: Directions,
+    a: Adjoint,
+    r: Recording,
+    log: Log,
+    before: Ints,
+    events: int,
+    seed: Floats,
 ) -> None:
     """Integrate the adjoint equation over the recorded steps, from the last to the first.
 
@@ -166,7 +193,7 @@ def go_back(
     seed : derivatives of the functional with respect to the times of the events
     """
     for row in range(r.filled[0] - 1, -1, -1):
-        _step_back(p, a, r, row)
+        _step_back(p, d, a, r, row)
         # the events of a step happened at its start
         first = r.events[row - 1] if row > 0 else events
         for event in range(r.events[row] - 1, first - 1, -1):
@@ -176,7 +203,7 @@ def go_back(
 
 
 @kernel
-def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
+def _step_back(p: Problem, d: Directions, a: Adjoint, r: Recording, row: int) -> None:
     """Integrate the adjoint variables from the end of a recorded step to its start."""
     tau, n, moves = r.tau[row], p.mass.size, False
     for i in range(n):
@@ -192,8 +219,10 @@ def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
     parts = int(np.ceil(tau / _FARTHEST)) if moves else 1
     width = tau / parts
     for part in range(parts):
+        if not p.constant:
+            _turn_slope(p, a, r, row, tau - part * width)
         _expand(p, a, r, row)
-        _integrate(p, a, r, row, tau - part * width, width)
+        _integrate(p, d, a, r, row, tau - part * width, width)
         for c in range(1, n + 1):
             # Horner's rule; b = m g
             place, pull = 0.0, 0.0
@@ -207,6 +236,23 @@ def _free(p: Problem, r: Recording, row: int, i: int) -> bool:
     """Return whether mass `i` obeys its equation of motion in a step: it slips, or has no bound."""
     free: bool = r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0
     return free
+
+
+@kernel
+def _turn_slope(p: Problem, a: Adjoint, r: Recording, row: int, end: float) -> None:
+    """Write the series of the slope of mu in the time back from `end` (Horner)."""
+    top = p.order
+    for i in range(p.mass.size):
+        series = a.slope[i]
+        for k in range(top + 1):
+            series[k] = r.slope[row, i, k] if r.mode[row, i] != 0 else 0.0
+        sign = 1.0
+        for low in range(top):
+            for k in range(top - 1, low - 1, -1):
+                series[k] += end * series[k + 1]
+            series[low] *= sign
+            sign = -sign
+        series[top] *= sign
 
 
 @kernel
@@ -227,11 +273,18 @@ def _expand(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
             if _free(p, r, row, i):
                 # m dg/ds = a + dampers on g
                 drag = p.link_c[c] * right - p.link_c[i] * left
+                if not p.constant:
+                    fall = 0.0
+                    for j in range(k + 1):
+                        fall += a.slope[i, k - j] * z[j, c]
+                    drag -= p.normal[i] * fall
                 z[k + 1, c] = (y[k, c] + drag) / p.mass[i] * scale
 
 
 @kernel
-def _integrate(p: Problem, a: Adjoint, r: Recording, row: int, end: float, width: float) -> None:
+def _integrate(
+    p: Problem, d: Directions, a: Adjoint, r: Recording, row: int, end: float, width: float
+) -> None:
     """Add the integrals over a part of a step that ends at `end` and is `width` long, in tau."""
     n, top, x, omega = p.mass.size, p.order, r.base[row], p.rate
     for q in range(_NODES.size):
@@ -251,15 +304,27 @@ def _integrate(p: Problem, a: Adjoint, r: Recording, row: int, end: float, width
             a.node[_X, c], a.node[_V, c] = place, omega * speed
             a.node[_ACCELERATION, c] = omega * omega * bend
             a.node[_A, c], a.node[_G, c] = y, z
+            if not p.constant:
+                mu, slope = 0.0, 0.0
+                for k in range(top, -1, -1):
+                    mu, slope = mu * tau + r.mu[row, c - 1, k], slope * tau + r.slope[row, c - 1, k]
+                a.node[_MU, c], a.node[_SLOPE, c] = mu, slope
         load = 0.0
         for k in range(top, -1, -1):
             load = load * tau + r.load[row, k]
-        _add_node(p, a, r, row, r.time[row] + tau / omega, load, weight)
+        _add_node(p, d, a, r, row, r.time[row] + tau / omega, load, weight)
 
 
 @kernel
 def _add_node(
-    p: Problem, a: Adjoint, r: Recording, row: int, t: float, load: float, weight: float
+    p: Problem,
+    d: Directions,
+    a: Adjoint,
+    r: Recording,
+    row: int,
+    t: float,
+    load: float,
+    weight: float,
 ) -> None:
     """Add the derivatives of the forces at one node."""
     n, x, v, z = p.mass.size, a.node[_X], a.node[_V], a.node[_G]
@@ -283,9 +348,40 @@ def _add_node(
         a.plate_k[i] += force * (p.plate_speed * t - x[c])
         a.plate_speed[0] += force * p.plate_k[i] * t
         a.mass[i] -= force * a.node[_ACCELERATION, c]
+        if not p.constant:
+            _add_friction(p, d, a, r.mode[row, i], i, force)
+            continue
         a.mu_kinetic[i] -= r.mode[row, i] * force * p.normal[i]
         a.normal[i] -= r.mode[row, i] * force * p.mu_kinetic[i]
     _add_load(p, a, t, r.segment[row], total)
+
+
+@kernel
+def _add_friction(p: Problem, d: Directions, a: Adjoint, sign: int, i: int, force: float) -> None:
+    """Add the derivatives of the friction -s N mu(w) of a mass at one node, times `force`."""
+    if sign == 0:
+        return
+    mu, pull = a.node[_MU, i + 1], -sign * force * p.normal[i]
+    a.belt[0] += force * p.normal[i] * a.node[_SLOPE, i + 1]
+    speed, fitted = max(sign * (a.node[_V, i + 1] - p.belt), 0.0), p.share_address == 0
+    share = 0.0 if fitted else mu
+    if not fitted:
+        # mu = mu_k + (mu_s - mu_k) e(w)
+        a.mu_static[i] += pull * share
+        a.mu_kinetic[i] += pull * (1.0 - share)
+        mu = p.mu_kinetic[i] + (p.mu_static[i] - p.mu_kinetic[i]) * share
+    a.normal[i] -= sign * force * mu
+    for q in range(d.law.size):
+        if d.law[q] != SHAPE:
+            continue
+        # what the derivatives by mu_s and mu_k contain is not added again
+        low, high = d.mu_kinetic[q, i], d.mu_static[q, i]
+        change = 0.0 if fitted else -low - (high - low) * share
+        for j in range(POINTS):
+            if d.law_weight[q, j] != 0.0:
+                at = d.law_row[q, j] + i * p.law_step
+                change += d.law_weight[q, j] * law_value(p.mu_address, speed, at)
+        a.shape[q] += pull * change
 
 
 @kernel

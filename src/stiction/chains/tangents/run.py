@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from stiction.chains.model import Chain
 
 __all__ = [
+    "check_law",
     "check_span",
     "event_driven_tangents",
     "failure_of",
@@ -111,6 +112,15 @@ def event_driven_tangents(
     Verified by: tests/unit/chains/tangents/test_event_driven.py::test_random_chains
     """
     t_start, t_end = check_span(t_span)
+    check_law(chain)
+    refuse(chain, method, t_start)
+    times = times_of(save, t_start, t_end)
+    with np.errstate(all="ignore"):
+        return TangentRun(chain, method, (t_start, t_end), *expanded(chain, to), times).run()
+
+
+def check_law(chain: Chain) -> None:
+    """Raise ModelError unless friction is set-valued at rest."""
     if not chain.law.sticks:
         raise ModelError(
             "Chain.tangents",
@@ -119,10 +129,6 @@ def event_driven_tangents(
             "the derivatives pass through events of stick and slip, which this law does not have.",
             "use Coulomb, StaticKinetic, ExponentialWeakening or Stribeck.",
         )
-    refuse(chain, method, t_start)
-    times = times_of(save, t_start, t_end)
-    with np.errstate(all="ignore"):
-        return TangentRun(chain, method, (t_start, t_end), *expanded(chain, to), times).run()
 
 
 def incomplete(t: float, t_end: float) -> SolveError:
