@@ -64,10 +64,9 @@ def test_each_turn_is_met_once():
     assert (low[1:] == high[:-1]).all()
     assert low[0] == contacts[0].lowest[one][0]
     assert high[-1] == contacts[0].highest[one][0] == 200
-    # turn k is met at places around k turns from the node
+    # turn k is met at places around k turns from that of the node; node 0 is in slot 1
     turn = 2.0 * np.pi * FAR * 200 / rope.rest_length
-    middle = 0.5 * (low + high)[1:2] - node + contacts[0].node[0] - 1
-    np.testing.assert_allclose(middle, 2.0 * turn, rtol=0.0, atol=1.0)
+    assert 2.0 * turn - 1.0 < 0.5 * (low[1] + high[1]) - (node - 1) < 2.0 * turn + 1.0
 
 
 @pytest.mark.parametrize(
@@ -117,7 +116,7 @@ def test_posts_in_any_direction():
     axis = np.array([0.8, 0.6, 0.0])
     away = rope.nodes() - [3.0, 3.5, 3.0]
     across = away - np.outer(away @ axis, axis)
-    assert np.linalg.norm(across, axis=1).min() == pytest.approx(1.1, abs=0.02)
+    assert 1.1 < np.linalg.norm(across, axis=1).min() < 1.12
     assert np.abs(away @ axis).max() < 0.3
     force = np.asarray(rope.loads[0].force)
     ends = rope.nodes()[[0, -1]] - rope.nodes()[[1, -2]]
