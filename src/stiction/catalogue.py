@@ -531,6 +531,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "laid_rope": "stiction.rods.wrapped.ropes",
             "overhand_knot": "stiction.rods.wrapped.knots",
             "plectoneme": "stiction.rods.wrapped.knots",
+            "hitch": "stiction.rods.wrapped.hitches",
             "fastest_frequency": "stiction.rods.stability",
             "step_limit": "stiction.rods.stability",
             "linear_crossed_rods": "stiction.rods.linear_rods",

@@ -94,6 +94,11 @@ GIVEN = {
     "laid_rope": {"section": st.rods.CircularSection(0.01, 1e6)},
     "overhand_knot": {"section": st.rods.CircularSection(0.01, 1e6)},
     "plectoneme": {"section": st.rods.CircularSection(0.01, 1e6)},
+    "hitch": {
+        "section": st.rods.CircularSection(0.01, 1e6),
+        "post": st.rods.CylinderPartner([0, 0, -1], [0, 0, 1], 0.1),
+        "load": 1.0,
+    },
     "LatinHypercube": {"members": 4},
     "Sobol": {"members": 4},
     "Saltelli": {"members": 4},

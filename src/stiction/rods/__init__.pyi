@@ -65,6 +65,7 @@ from stiction.rods.strings.shapes import UserShape as UserShape
 from stiction.rods.strings.strands import extrapolated as extrapolated
 from stiction.rods.strings.vector_strings import VectorStrings as VectorStrings
 from stiction.rods.strings.vector_strings import vector_motion as vector_motion
+from stiction.rods.wrapped.hitches import hitch as hitch
 from stiction.rods.wrapped.knots import overhand_knot as overhand_knot
 from stiction.rods.wrapped.knots import plectoneme as plectoneme
 from stiction.rods.wrapped.path import wrapped_path as wrapped_path

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
+from stiction.numerics.checks import number
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 from stiction.rods.wrapped.curves import axis_points, closest
@@ -24,6 +25,7 @@ __all__ = [
     "check_overlap",
     "check_rods",
     "check_supports",
+    "check_turn",
     "overlap",
 ]
 
@@ -132,6 +134,23 @@ def _check_partners(partners: Sequence[object], radius: float) -> None:
             got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
             why = "a rod bent around a thinner body has strains of one half and more."
             raise ModelError(f"{where}.radius", got, needs, why, "give a thicker body.")
+
+
+def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact: bool) -> None:
+    """Raise ModelError for a length of turns without self-contact, or below that of a circle."""
+    if turn is None:
+        return
+    why, try_ = "each node may touch every turn of its rod once.", "give None."
+    turn = number("wrapped_path.turn", turn, unit="m", rule="positive", why=why, try_=try_)
+    if not self_contact:
+        got, needs = f"{turn:.6g} m without self_contact", "self_contact=True, or None"
+        raise ModelError("wrapped_path.turn", got, needs, why, "give self_contact=True.")
+    # two elements beyond half a circle of contact, and beyond half a turn
+    least = max(4.0 * rod.rest_length / rod.elements for rod in rods)
+    least = max(least, 4.0 * math.pi * rods[0].section.radius)
+    if turn < least:
+        why = "the axis of the rod is at least its diameter away from that of a body."
+        raise ModelError("wrapped_path.turn", f"{turn:.6g} m", f"at least {least:.6g}", why, try_)
 
 
 def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:

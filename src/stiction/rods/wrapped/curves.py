@@ -74,14 +74,16 @@ def axis_points(nodes: Floats, place: Floats) -> Floats:
     return np.asarray(np.einsum("kj,kja->ka", curve.weight, nodes[curve.nodes]))
 
 
-def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def closest(
+    points: Floats, nodes: Floats, first: Ints, last: Ints | None = None
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return the places of an axis closest to points, and whether each is between its bounds.
 
     Parameters
     ----------
     points : (k, 3) [m]
     nodes : (elements + 1, 3) of the axis [m]
-    first : (k,) the lowest place allowed for each point
+    first, last : (k,) the lowest and highest place allowed for each point; None for the end
 
     Returns
     -------
@@ -92,16 +94,18 @@ def closest(points: Floats, nodes: Floats, first: Ints) -> tuple[Floats, npt.NDA
     Verified by: tests/unit/rods/wrapped/test_wrapped_rods.py::test_closest_points
     """
     elements = len(nodes) - 1
+    last = np.full_like(first, elements) if last is None else last
     nearest = np.empty(len(points), dtype=np.int64)
     # blocks of points bound the memory of their distances from all nodes
     size = max(1, _MOST_DISTANCES // len(nodes))
     for start in range(0, len(points), size):
         block = slice(start, start + size)
         apart = np.linalg.norm(points[block, None] - nodes, axis=2)
-        apart[np.arange(elements + 1) < first[block, None]] = np.inf
+        numbers = np.arange(elements + 1)
+        apart[(numbers < first[block, None]) | (numbers > last[block, None])] = np.inf
         nearest[block] = apart.argmin(axis=1)
     low = np.maximum(nearest - 1, first).astype(np.float64)
-    high = np.minimum(nearest + 1, elements).astype(np.float64)
+    high = np.minimum(nearest + 1, last).astype(np.float64)
 
     def slope(place: Floats) -> tuple[Floats, Floats]:
         curve = curve_at(place, elements)

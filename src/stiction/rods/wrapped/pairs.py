@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -40,7 +41,7 @@ class Contacts(NamedTuple):
     node : (k,) slots of the nodes
     frame : (k, 2) slots of the frames beside them
     partner : (k,) number of the body, or of the rod after the bodies
-    lowest : (k,) lowest place along that rod, in elements
+    lowest, highest : (k,) bounds of the place along that rod, in elements
     radius : of the rods [m]
     bodies : the first so many contacts are with bodies, in the order of the nodes
     """
@@ -49,6 +50,7 @@ class Contacts(NamedTuple):
     frame: Ints
     partner: Ints
     lowest: Ints
+    highest: Ints
     radius: float
     bodies: int
 
@@ -79,11 +81,13 @@ def contacts_of(
     bodies: int,
     *,
     self_contact: bool,
+    turn: float | None = None,
 ) -> Contacts:
     """Return the contacts of rods with bodies, and of nodes with the axes of later rods.
 
     Of two rods only the nodes of the first meet the axis of the second: constraints on both sides
-    would depend on one another. So does a rod meet itself, at later places.
+    would depend on one another. So does a rod meet itself, at later places; in turns of a given
+    length [m], a node meets each turn once, at places up to half a turn from its own angle.
     """
     parts = []
     nodes = np.concatenate([strand.free for strand in strands])
@@ -94,20 +98,28 @@ def contacts_of(
             np.repeat(owner, bodies),
             np.tile(np.arange(bodies), len(nodes)),
             np.zeros(len(nodes) * bodies, dtype=np.int64),
+            np.zeros(len(nodes) * bodies, dtype=np.int64),
         )
     )
     for i, strand in enumerate(strands):
         for j in range(i if self_contact else i + 1, len(strands)):
-            free = strand.free
-            lowest = free - strand.node + excluded(rods[i]) if i == j else np.zeros_like(free)
-            free, lowest = free[lowest < strands[j].elements], lowest[lowest < strands[j].elements]
-            parts.append((free, np.full_like(free, i), np.full_like(free, bodies + j), lowest))
-    node, owner, partner, lowest = (np.concatenate(x) for x in zip(*parts, strict=True))
+            n, own = strands[j].elements, strand.free - strand.node
+            bounds = [(np.zeros_like(own), np.full_like(own, n))]
+            if i == j:
+                each = n if turn is None else round(turn * n / rods[i].rest_length)
+                ends = [excluded(rods[i]), *range(each + each // 2, n, each), n]
+                bounds = [(own + low, own + high) for low, high in itertools.pairwise(ends)]
+            for low, high in bounds:
+                here = low < n
+                free = strand.free[here]
+                whose = np.full_like(free, i), np.full_like(free, bodies + j)
+                parts.append((free, *whose, low[here], np.minimum(high, n)[here]))
+    node, owner, partner, low, high = (np.concatenate(x) for x in zip(*parts, strict=True))
     first = np.array([strand.node for strand in strands])[owner]
     last = first + np.array([strand.elements for strand in strands])[owner]
     frame = np.stack([np.maximum(node - 1, first), np.minimum(node, last - 1)], axis=1)
     radius = rods[0].section.radius
-    return Contacts(node, frame, partner, lowest, radius, len(nodes) * bodies)
+    return Contacts(node, frame, partner, low, high, radius, len(nodes) * bodies)
 
 
 def all_pairs(
@@ -169,7 +181,7 @@ def _with_rod(
 ) -> Pairs:
     """Return the contacts numbered `here` of nodes with the axis of a rod."""
     node, axis, n = contacts.node[here], nodes[:, strand.nodes].T, strand.elements
-    place, inside = closest(nodes[:, node].T, axis, contacts.lowest[here])
+    place, inside = closest(nodes[:, node].T, axis, contacts.lowest[here], contacts.highest[here])
     curve = curve_at(place, n)
     taking = np.column_stack([node, strand.node + curve.nodes])
     # the separation is sum_j share_j r_j

@@ -26,6 +26,7 @@ from stiction.rods.wrapped.checks import (
     check_overlap,
     check_rods,
     check_supports,
+    check_turn,
     overlap,
 )
 from stiction.rods.wrapped.contact import (
@@ -184,6 +185,7 @@ def wrapped_path(
     *,
     friction: Coulomb | None = None,
     self_contact: bool = False,
+    turn: float | None = None,
     settle: bool = True,
     steps: int = 50,
     tolerance: float = 1e-8,
@@ -206,6 +208,8 @@ def wrapped_path(
     times : rising; velocities of ends and bodies start at the first [s]
     friction : Coulomb's law of all contacts; None for no friction
     self_contact : whether each rod meets itself, beyond half a circle of contact along it
+    turn : length of a turn of a rod around a body [m]; each node may then touch every turn of its
+        rod once, instead of only the closest
     settle : whether the rod takes its loads of the first time without friction, as if it was
         shaken; otherwise with friction from the given centreline on
     steps : least number of steps
@@ -238,14 +242,14 @@ def wrapped_path(
         raise ModelError("wrapped_path.times", got, needs, why, try_)
     rods = (rod,) if isinstance(rod, CosseratRod) or not isinstance(rod, Sequence) else tuple(rod)
     check_rods(rods, partners, self_contact=self_contact)
+    check_turn(turn, rods, self_contact=self_contact)
     mu = check_friction(friction, rods)
     held = check_supports(rods, mu)
     problem = WrappedProblem(
-        rods, partners, float(times[0]), tolerance, max_iterations, self_contact=self_contact
+        rods, partners, float(times[0]), tolerance, max_iterations, self_contact, turn
     )
-    longest = float(times[-1] - times[0]) / steps
-    has_friction = friction is not None
-    stepper = _Stepper(problem, mu, max_steps, longest, held=held, has_friction=has_friction)
+    longest, rough = float(times[-1] - times[0]) / steps, friction is not None
+    stepper = _Stepper(problem, mu, max_steps, longest, held=held, has_friction=rough)
     stepper.start(0.0 if settle else mu)
     for time in times[1:].tolist():
         stepper.advance(time)

@@ -137,8 +137,8 @@ class WrappedProblem:
         start: float,
         tolerance: float,
         max_iterations: int,
-        *,
         self_contact: bool = False,
+        turn: float | None = None,
     ) -> None:
         self.rods, self.partners, self.start_time = rods, partners, start
         self.tolerance, self.max_iterations = tolerance, max_iterations
@@ -151,7 +151,7 @@ class WrappedProblem:
             nodes = np.arange(offset + 1, offset + rod.elements + 2)
             self.strands.append(Strand(offset + 1, rod.elements, nodes[rows.free[nodes] > 0.0]))
         self.contacts: Contacts = contacts_of(
-            rods, self.strands, len(partners), self_contact=self_contact
+            rods, self.strands, len(partners), self_contact=self_contact, turn=turn
         )
         self.stiffness = min(rod.section.axial_stiffness / rod.rest_length for rod in rods)
 
