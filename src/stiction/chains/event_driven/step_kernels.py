@@ -359,6 +359,9 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
     now = state.progress[0]
     # try at most twice the last step, and halve it until the fits meet their tolerance
     tau = min(reach, 2.0 * now.tau, p.longest_fit)
+    if reach - tau <= 1e-9 * tau + 4e-15 * abs(t) * p.rate:
+        # the remainder would be a step of the size of rounding
+        tau = reach
     for _ in range(80):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
         if misfit <= p.fit_tolerance:

@@ -510,3 +510,15 @@ def test_fast_loads_at_late_times(begin):
     run = st.solve(chain, st.EventDriven(), (begin, begin + 1e-3), save=2)
     assert run.status is st.Status.SOLVED
     assert len(run.event_log) > 10
+
+
+@pytest.mark.parametrize("at", [1.3, 2.9])
+def test_a_jump_of_a_users_load_near_the_end_of_a_step(at):
+    """Steps of 1/200 of the span end within rounding of the jump, where none may see beyond it."""
+    load = st.UserLoad(lambda t: 0.0 if t < at else 8.0, breakpoints=[at])
+    block = st.Chain(mass=[1.0], stiffness=10.0, law=st.Coulomb(0.3), load=load)
+    run = st.solve(block, t_span=(0.0, 5.0), save=3)
+    stop = at + np.pi / np.sqrt(10.0)
+    assert run.events["time"].to_list() == pytest.approx([at, stop], rel=1e-13)
+    assert run.final["x"][0] == pytest.approx(2.0 * (8.0 - 0.3 * 9.81) / 10.0, rel=1e-13)
+    assert run.stats["grazings"] == 0
