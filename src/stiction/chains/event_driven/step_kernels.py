@@ -152,6 +152,9 @@ def _begin(
     if full or (now.events >= room and t < t_end):
         return EVENTS_FULL, t, 0.0
     if t >= t_end:
+        # the load may jump here
+        _find_segment(p, state, t)
+        mark_at_threshold(p, state, t)
         record_events(p, state, events, t)
         track_state(state, events.track, t)
         save_equilibrium(p, state, saved, t_end)
@@ -233,10 +236,11 @@ def _finish(
 def _next_breakpoint(p: Problem, state: State, t: float, t_end: float) -> float:
     now = state.progress[0]
     _find_segment(p, state, t)
-    limit = min(t_end, t + p.longest)
+    end, limit = t_end, t + p.longest
     if now.piece + 1 < p.segment_time.size:
-        limit = min(limit, p.segment_time[now.piece + 1])
-    return limit
+        end = min(end, p.segment_time[now.piece + 1])
+    # no step has the size of rounding
+    return end if end - limit <= 1e-9 * p.longest + 4e-15 * abs(t) else limit
 
 
 @kernel
