@@ -155,6 +155,12 @@ class ChainStepper:
         self._force, integrator = force, self._integrator
         integrator.problem = integrator.problem._replace(segment_offset=self._offset + self._force)
         integrator.now.rest_seen = 0
+        if self.time == self._request.t_start:
+            # modes under another force at the start are no events
+            state = integrator.state
+            rest = state.v[1:-1] == integrator.chain.belt_speed
+            state.mode[rest] = state.shown[rest] = 0
+            self.events = StepEvents(0, self.time, 0, 0)
         integrator.ek.first_modes(integrator.problem, integrator.state)
 
     def go_to(self, t: float) -> None:

@@ -120,3 +120,14 @@ def test_wrong_steps_are_refused():
         ChainStepper(chain(law=LuGre(1e5, 300.0, 0.0, 0.3, 0.25, 1e-3)), METHOD)
     with pytest.raises(SolveError, match="max_steps = 5"):
         ChainStepper(chain(), st.EventDriven(max_steps=5)).go_to(50.0)
+
+
+def test_a_force_at_the_start_replaces_the_modes_under_the_load_alone():
+    """Under 10 N alone the last mass slips; with -10 N from outside all stick, without an event."""
+    stepper = ChainStepper(chain(st.Constant(10.0)), METHOD)
+    assert (stepper.events.count, stepper.mode[2]) == (1, 1)
+    stepper.push(-10.0)
+    stepper.go_to(0.0)
+    assert (stepper.events.count, stepper.mode[2]) == (0, 0)
+    stepper.go_to(1.0)
+    assert (stepper.events.count, stepper.x[2]) == (0, 0.0)

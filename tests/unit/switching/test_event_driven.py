@@ -428,6 +428,28 @@ def test_a_load_step_on_a_block_at_rest(force, kinds, when):
     assert by == pytest.approx([0.5 * rest**2 * (excess != 0.0), -excess * rest], abs=1e-9)
 
 
+@pytest.mark.parametrize("when", [1.85, 3.8])
+def test_a_load_step_that_rounding_places_before_its_event(when):
+    """The event lies beyond the jump, where the fields no longer show what was before it."""
+
+    def on(side):
+        return lambda t, x, p: [x[1], -10.0 * x[0] + (8.0 if t >= p.T else 0.0) - side * 2.943]
+
+    block = PiecewiseSmooth(
+        h=lambda x: x[1],
+        f_plus=on(1.0),
+        f_minus=on(-1.0),
+        kinks=[lambda t, x, p: t - p.T],
+        x0=[0.0, 0.0],
+        mode="slide",
+        parameters={"T": when},
+    )
+    run = st.solve(block, t_span=(0.0, 10.0), save=11)
+    assert list(run.event_log.kind) == ["kink", "leave", "slide"]
+    assert run.final["x1"] == pytest.approx(2.0 * (8.0 - 2.943) / 10.0, abs=1e-11)
+    assert run.audit.ok
+
+
 def test_a_load_step_on_both_of_two_blocks_at_rest():
     # the step records three events at once: all have a place in every array for events
     blocks = PiecewiseSmooth(

@@ -152,6 +152,9 @@ def _begin(
     if full or (now.events >= room and t < t_end):
         return EVENTS_FULL, t, 0.0
     if t >= t_end:
+        # the load may jump here
+        _find_segment(p, state, t)
+        mark_at_threshold(p, state, t)
         record_events(p, state, events, t)
         track_state(state, events.track, t)
         save_equilibrium(p, state, saved, t_end)
@@ -233,10 +236,11 @@ def _finish(
 def _next_breakpoint(p: Problem, state: State, t: float, t_end: float) -> float:
     now = state.progress[0]
     _find_segment(p, state, t)
-    limit = min(t_end, t + p.longest)
+    end, limit = t_end, t + p.longest
     if now.piece + 1 < p.segment_time.size:
-        limit = min(limit, p.segment_time[now.piece + 1])
-    return limit
+        end = min(end, p.segment_time[now.piece + 1])
+    # no step has the size of rounding
+    return end if end - limit <= 1e-9 * p.longest + 4e-15 * abs(t) else limit
 
 
 @kernel
@@ -359,6 +363,9 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
     now = state.progress[0]
     # try at most twice the last step, and halve it until the fits meet their tolerance
     tau = min(reach, 2.0 * now.tau, p.longest_fit)
+    if reach - tau <= 1e-9 * tau + 4e-15 * abs(t) * p.rate:
+        # the remainder would be a step of the size of rounding
+        tau = reach
     for _ in range(80):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
         if misfit <= p.fit_tolerance:

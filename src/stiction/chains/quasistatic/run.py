@@ -158,7 +158,10 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
     worst = np.unravel_index(np.argmax(ratio), ratio.shape)
     slip = history.v - chain.belt_speed
     wrong = float(np.max(np.where(stuck, np.abs(slip), -slip * history.mode), initial=0.0))
-    speed = float(np.max(np.abs(slip), initial=0.0)) or 1.0
+    # the mean slip rate between two saved times is a lower bound of the largest one
+    moved = np.diff(history.x, axis=0) - chain.belt_speed * np.diff(history.time)[:, None]
+    means = moved / np.diff(history.time)[:, None]
+    speed = max(float(np.max(np.abs(rate), initial=0.0)) for rate in (slip, means)) or 1.0
     return [
         Check(
             "stick_within_bound",

@@ -145,8 +145,9 @@ class _Replay:
         self.worst: tuple[float, float | None, str] = (0.0, None, "")
         self.fraction = 1.0
         self._set_scales(rate)
-        # jumps of a user's load are handled by the NumPy functions only
-        self.compiled = trajectory.problem is not None and not own_load and jit.mode() == "compiled"
+        # jumps of the load are handled by the NumPy functions only
+        plain = own_load or f.may_jump or jit.mode() != "compiled"
+        self.compiled = trajectory.problem is not None and not plain
 
     def _set_scales(self, rate: float) -> None:
         """Set the scales of differences, so that rounding of the terms of forces does not count."""
@@ -417,14 +418,14 @@ class _Replay:
         """Test the friction inclusion at both ends of intervals."""
         f, time = self.f, self.trajectory.time
         now = time
-        if f.segments.function is not None and f.segments.time.size > 1:
-            # a user's load may jump here: use its value after the jump
+        if f.may_jump:
+            # the load may jump here: use its value after the jump
             now = np.where(np.isin(time, f.segments.time), np.nextafter(time, np.inf), time)
         self.drive = f.drive(x, v, now, f.segment_at(time))
         slip = v - f.belt
         self._stick_and_slip(time, self.drive, slip, mode)
         drive, end = self.drive[:, k + 1], time[k + 1]
-        if f.segments.function is not None and f.segments.time.size > 1:
+        if f.may_jump:
             # at the end of an interval use the value before the jump
             at = np.flatnonzero(np.isin(end, f.segments.time))
             t, segment = np.nextafter(end[at], time[k][at]), f.segment_at(time[k][at])
@@ -553,8 +554,8 @@ class _Replay:
         f, t, events = self.f, self.trajectory.time[sample], self.history.all_events()
         force, bound = self.drive[mass, sample], f.bound[mass, 0]
         hold = self.hold[mass, 0]
-        if f.segments.function is not None:
-            # at a jump of a user's load the event may hold its value on either side
+        if f.may_jump:
+            # at a jump of the load the event may hold its value on either side
             clear = ~np.isin(t, f.segments.time[1:])
             logged, sample, mass, t = (
                 logged[clear],

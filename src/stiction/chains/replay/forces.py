@@ -83,6 +83,10 @@ class Forces:
         p = self.segments
         self.steady = not (p.rate.any() or p.amplitude.size) and p.function is None
         self.steady = self.steady and p.time.size == 1
+        # whether the load may jump where a segment begins
+        gaps = np.abs(p.offset[:-1] + p.rate[:-1] * np.diff(p.time) - p.offset[1:])
+        jumps = bool((gaps > 1e-9 * np.abs(p.offset).max()).any())
+        self.may_jump = p.time.size > 1 and (jumps or p.function is not None)
 
     @functools.cached_property
     def dense(self) -> tuple[Floats, Floats] | None:

@@ -317,28 +317,23 @@ def _jumps_at_kink(w: Workspace, i: int, j: int) -> bool:
     The state moves by roundings of the time, so that the field there is that beyond the kink.
     """
     now, a = w.progress[0], w.vectors
-    width = now.n + 1 + now.q
+    width, two = now.n + 1 + now.q, second_surface(w, SIDES, i) >= 0
     rates(w, Y, STAGE)
-    shift = _EPS * size_of_time(w)
-    for _ in range(_MOST_DOUBLINGS):
-        for c in range(width):
-            a[SPARE, c] = a[Y, c] + shift * a[STAGE, c]
-        surfaces_at(w, SPARE, EXTRA)
-        if a[KINKS, j] * a[EXTRA, now.m + j] > 0.0:
-            break
-        shift *= 2.0
-    else:
+    # rounding may have placed the event beyond the jump
+    if not _move_past_kink(w, j, -1.0):
         return False
-    # a field whose jump is not computed as the kink function may jump some roundings later
-    for c in range(width):
-        a[SPARE, c] = a[Y, c] + 4.0 * shift * a[STAGE, c]
     size = change = 0.0
-    if second_surface(w, SIDES, i) >= 0:
-        before, after = bilinear(w, SIDES, Y), bilinear(w, SIDES, SPARE)
+    if two:
+        before = bilinear(w, SIDES, SPARE)
+        if not _move_past_kink(w, j, 1.0):
+            return False
+        after = bilinear(w, SIDES, SPARE)
         for e in range(8):
             size, change = max(size, abs(before[e])), max(change, abs(after[e] - before[e]))
     else:
-        up, down = lie_derivatives(w, SIDES, i, Y)
+        up, down = lie_derivatives(w, SIDES, i, SPARE)
+        if not _move_past_kink(w, j, 1.0):
+            return False
         new_up, new_down = lie_derivatives(w, SIDES, i, SPARE)
         size = max(abs(up), abs(down))
         change = max(abs(new_up - up), abs(new_down - down))
@@ -347,6 +342,27 @@ def _jumps_at_kink(w: Workspace, i: int, j: int) -> bool:
     for c in range(width):
         a[Y, c] = a[SPARE, c]
     return True
+
+
+@kernel
+def _move_past_kink(w: Workspace, j: int, sense: float) -> bool:
+    """Write to SPARE a state beyond (1) or before (-1) kink j, by roundings; return whether it is.
+
+    STAGE has the rates. The sign of the kink is that beyond it already.
+    """
+    now, a = w.progress[0], w.vectors
+    shift = _EPS * size_of_time(w)
+    for _ in range(_MOST_DOUBLINGS):
+        for c in range(now.n + 1 + now.q):
+            a[SPARE, c] = a[Y, c] + sense * shift * a[STAGE, c]
+        surfaces_at(w, SPARE, EXTRA)
+        if sense * a[KINKS, j] * a[EXTRA, now.m + j] > 0.0:
+            # a field whose jump is not computed as the kink function may jump some roundings later
+            for c in range(now.n + 1 + now.q):
+                a[SPARE, c] = a[Y, c] + sense * 4.0 * shift * a[STAGE, c]
+            return True
+        shift *= 2.0
+    return False
 
 
 @kernel

@@ -510,3 +510,27 @@ def test_fast_loads_at_late_times(begin):
     run = st.solve(chain, st.EventDriven(), (begin, begin + 1e-3), save=2)
     assert run.status is st.Status.SOLVED
     assert len(run.event_log) > 10
+
+
+@pytest.mark.parametrize(("at", "max_step"), [(1.3, None), (2.9, None), (4.2, 0.02)])
+def test_a_jump_of_a_users_load_near_the_end_of_a_step(at, max_step):
+    """Steps of 1/200 of the span end within rounding of the jump, where none may see beyond it."""
+    load = st.UserLoad(lambda t: 0.0 if t < at else 8.0, breakpoints=[at])
+    block = st.Chain(mass=[1.0], stiffness=10.0, law=st.Coulomb(0.3), load=load)
+    # the span 5 s, or 10 s, divides into these steps
+    end = 5.0 if max_step is None else 10.0
+    run = st.solve(block, st.chains.EventDriven(max_step=max_step), (0.0, end), save=3)
+    stop = at + np.pi / np.sqrt(10.0)
+    assert run.events["time"].to_list() == pytest.approx([at, stop], rel=1e-13)
+    assert run.final["x"][0] == pytest.approx(2.0 * (8.0 - 0.3 * 9.81) / 10.0, rel=1e-13)
+    assert run.stats["grazings"] == 0
+
+
+def test_a_load_that_jumps_at_the_end_of_the_run():
+    load = st.UserLoad(lambda t: 0.0 if t < 2.0 else 8.0, breakpoints=[2.0])
+    block = st.Chain(mass=[1.0], stiffness=10.0, law=st.Coulomb(0.3), load=load)
+    run = st.solve(block, t_span=(0.0, 2.0), save=3)
+    assert run.events[["time", "kind"]].to_numpy().tolist() == [[2.0, "slip"]]
+    assert run.data["mode"].values[:, 0].tolist() == [0, 0, 1]
+    assert run.final["x"][0] == 0.0
+    assert run.audit.ok

@@ -654,3 +654,14 @@ def test_a_mass_at_its_bound_slips_from_the_start():
     assert mode[0].tolist() == [0, 1]
     np.testing.assert_allclose(v[3], [3.0 / 20.0, 3.0 / 20.0 + 0.3], rtol=1e-13)
     check_inclusion(chain, by_play(chain, 2.0, 9))
+
+
+def test_few_saved_times_are_no_slip_against_friction():
+    """At all saved times the slip rate is rounding of the load; in between it was not."""
+    load = UserLoad(lambda t: 0.0 if t < 0.4 else 8.0, breakpoints=[0.4])
+    chain = Chain(mass=[1.0], stiffness=10.0, damping=1.0, law=Coulomb(0.3), load=load)
+    run = solve(chain, Quasistatic(), (0.0, 10.0), save=3)
+    (check,) = (c for c in run.audit if c.check == "slip_against_friction")
+    assert run.final["x"][0] == pytest.approx((8.0 - 0.3 * 9.81) / 10.0, rel=1e-12)
+    assert check.limit == pytest.approx(1e-9 * run.final["x"][0] / 5.0, rel=1e-9)
+    assert check.ok

@@ -16,8 +16,9 @@ from stiction import (
     StaticKinetic,
     solve,
 )
-from stiction.chains import PiecewiseLinear, Sine, UserLoad
+from stiction.chains import Load, PiecewiseLinear, Sine, UserLoad
 from stiction.chains.event_driven import run as solver
+from stiction.chains.loads import LoadSegments
 from stiction.chains.methods import EventDriven
 from stiction.chains.replay import trajectory as trajectory_module
 from stiction.chains.replay.compare import replay_check
@@ -184,6 +185,25 @@ def test_a_jump_of_a_users_load_is_no_disagreement():
         assert replayed(run).ok
     kinks = PiecewiseLinear([0.0, 1.0, 1.5, 2.0], [0.0, 5.0, -5.0, 0.0])
     assert replayed(solve(dataclasses.replace(chain, load=kinks), EventDriven(), (0.0, 3.0))).ok
+
+
+class Stairs(Load):
+    """A load whose segments jump."""
+
+    def segments(self):
+        none = np.empty(0)
+        values = np.array([0.0, 10.0, -4.0])
+        return LoadSegments(np.array([0.0, 1.0, 4.0]), values, 0.0 * values, none, none, none)
+
+
+def test_a_jump_between_segments_is_no_disagreement(monkeypatch):
+    history = history_of(monkeypatch, dataclasses.replace(THREE, load=Stairs()), 8.0)
+    assert 1.0 in history.events.time
+    chain = dataclasses.replace(THREE, load=Stairs())
+    assert replay_check(chain, history, history.trajectory, 1e-12).value < 2e-9
+    for what in DAMAGE:
+        wrong = spoiled(history, what)
+        assert not replay_check(chain, wrong, wrong.trajectory, 1e-12).ok, what
 
 
 def test_a_jump_in_no_time(monkeypatch):
