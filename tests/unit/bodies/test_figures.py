@@ -55,3 +55,15 @@ def test_frames_are_the_saved_places():
     np.testing.assert_allclose(
         moving[at].mean(axis=1), run.variables["position"].values[:, 0], atol=1e-12
     )
+
+
+def test_pins_are_drawn_where_they_are():
+    bar = B.RigidBody(B.Box(1.0, 0.1), position=[0.5, 0.0])
+    second = B.RigidBody(B.Box(1.0, 0.1), position=[1.5, 0.0])
+    hinges = [B.Hinge(1, 3), B.Hinge(1, 2, [1.0, 0.0])]
+    system = B.RigidBodies([bar, second], [B.Support(B.Disc(0.1))], hinges=hinges)
+    run = st.solve(system, B.TimeStepper(1e-2), (0.0, 0.3), save=4)
+    end = run.variables["position"].values[-1, 0] * 2.0
+    np.testing.assert_allclose(run.plot.scene().axes[0].lines[-1].get_xydata()[1], end, atol=1e-3)
+    layer = run.plot.movie(4).views[0].layers[-1]
+    np.testing.assert_allclose(layer.points[-1, 1], end, atol=1e-3)

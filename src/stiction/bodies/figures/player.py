@@ -38,6 +38,9 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
     ends = between(time, run.time, spring_ends(run))
     if ends.size:
         layers.append(m.Springs(ends.reshape(len(time), -1, 2)))
+    if "hinge_place" in run.variables:
+        pins = between(time, run.time, run.variables["hinge_place"].values)
+        layers.append(m.Dots(pins, np.full((1, pins.shape[1]), m.INK), size=3.0))
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
     view = m.View("motion", layers, low, high, ("x (m)", "y (m)"), height=height)
     notes = "places and angles between saved states are interpolated linearly"
