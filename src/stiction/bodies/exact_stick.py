@@ -275,7 +275,7 @@ def label_groups(
                     held = sizes[c]
                     at = slice(most * row, most * row + held)
                     matrix[at, size * k : size * (k + 1)] = rows[c, side, :held]
-        _, values, right = np.linalg.svd(matrix)
+        _, values, right = np.linalg.svd(matrix, full_matrices=matrix.shape[0] < matrix.shape[1])
         free = right[int((values > _RANK).sum()) :]
         # a body that no free motion moves is fixed, whatever others of its group do
         moves = np.abs(free).max(axis=0, initial=0.0).reshape(-1, size).max(axis=1)

@@ -351,21 +351,23 @@ class RigidBodies(Declared):
         raise ModelError(name, got, needs, why, try_)
 
     def _check_pairs(self) -> None:
+        why = "a body touches other bodies and supports only."
+        for k, pair in enumerate(self.pairs):
+            self._check_parts(f"RigidBodies.pairs[{k}]", pair.first, pair.second, why)
         known: dict[frozenset[int], int] = {}
+        separate = self.separate()
         for k, pair in enumerate(self.pairs):
             name, first, second = f"RigidBodies.pairs[{k}]", pair.first, pair.second
-            self._check_parts(name, first, second, "a body touches other bodies and supports only.")
             before = known.setdefault(frozenset((first, second)), k)
-            if self.separate()[first - 1, second - 1] and (
-                pair.law or pair.restitution is not None
-            ):
-                got, needs = "a law or restitution of parts that never touch", "parts that touch"
-                why = "parts that a hinge joins, and those with contact = False, have no contact."
-                try_ = "leave `law` and `restitution` out, or remove the pair."
-                raise ModelError(name, got, needs, why, try_)
             if before != k:
                 got, needs = f"the parts {first} and {second} of pairs[{before}]", "each pair once"
                 why, try_ = "a contact has one law.", f"remove pairs[{before}] or pairs[{k}]."
+                raise ModelError(name, got, needs, why, try_)
+            given = pair.law is not None or pair.restitution is not None
+            if given and separate[first - 1, second - 1]:
+                got, needs = "a law or restitution of parts that never touch", "parts that touch"
+                why = "parts that a hinge joins, and those with contact = False, have no contact."
+                try_ = "leave `law` and `restitution` out, or remove the pair."
                 raise ModelError(name, got, needs, why, try_)
 
     def _check_springs(self) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from stiction.bodies.exact_stick import CLOSED
 from stiction.bodies.impulse_kernels import group_contacts
@@ -352,10 +354,13 @@ class Recorder:
 def _mechanisms(links: list[tuple[int, int]], system: RigidBodies | SpatialBodies) -> Wholes:
     """Return the least number of the bodies that hinges join to each part; of others its own."""
     label = np.arange(system.n + len(system.supports))
-    for _ in links:
-        for first, second in links:
-            if max(first, second) < system.n:
-                label[[first, second]] = label[[first, second]].min()
+    between = np.array([pair for pair in links if max(pair) < system.n], dtype=np.int64)
+    if between.size:
+        shape = (len(label), len(label))
+        joined = coo_array((np.ones(len(between)), tuple(between.T)), shape=shape)
+        _, group = connected_components(joined, directed=False)
+        _, first = np.unique(group, return_index=True)
+        label = first[group]
     return label
 
 

@@ -33,6 +33,7 @@ from stiction.bodies.outcome import (
     MOTION,
     OVERLAP,
     REDUCED,
+    RESIDUAL,
     SWEEPS,
     TURN,
     UNDECIDED,
@@ -210,9 +211,10 @@ class Stepper:
             if self.worst[ERROR, 0] > _UNSOLVED:
                 what = (
                     "no velocities were found that satisfy all contact conditions; moving "
-                    "supports may squeeze a body, or a pin with friction may be so thick that it "
-                    "locks"
+                    "supports may squeeze a body"
                 )
+                if self._has_pin_friction():
+                    what += ", or a pin with friction may be so thick that it locks"
                 return Status.UNCONVERGED, f"{what} at t = {self._time(k + 1):.9g} s"
             if len(self.record.events) > self.method.max_events:
                 limit = self.method.max_events
@@ -240,17 +242,16 @@ class Stepper:
         force = given if loads is None else given + (loads[0] + loads[1])[: len(v)]
         free = v + h * self.m.inverse[: len(v)] * force
         self.pins = self._pins(middle, v, free)
-        solved = (
-            self._groups(contacts, old, v, free)
-            if len(contacts) or self._has_pin_friction()
-            else None
-        )
-        if solved is not None:
-            self._worst(ERROR, solved.error, self._time(k + 1))
-        if solved is None and self.pins is None:
-            after = free
-        else:
-            after, solved = self._after(solved, free)
+        after, solved, error = self._solve(contacts, old, v, free)
+        if self.pins is not None and solved is not None:
+            moves, unsolved = self.m.velocity(v), error > RESIDUAL
+            stopped = self.pins.stopped(moves, self.m.velocity(after), unsolved=unsolved)
+            if stopped is not None:
+                self.pins = stopped
+                after, solved, error = self._solve(contacts, old, v, free)
+        self._worst(ERROR, error, self._time(k + 1))
+        struck = np.zeros(self.n_hinges, dtype=bool) if solved is None else solved.struck
+        solved = solved if len(contacts) else None
         mean = 0.5 * (v + after)
         rests = not (v.any() or after.any() or self.m.support_velocity.any())
         self.still[0] = self.still[0] + 1 if rests else 0
@@ -259,7 +260,6 @@ class Stepper:
         if springs is not None and loads is not None:
             self._add_work(k, springs, loads, mean)
         if self.pins is not None:
-            struck = np.zeros(self.n_hinges, dtype=bool) if solved is None else solved.struck
             self._note_hinges(k, self.pins, mean, struck)
         self._note(k, contacts, solved, mean)
         if solved is not None:
@@ -276,6 +276,23 @@ class Stepper:
         gaps = self.m.hinges.gaps(m.pose((self.done[0]) * self.h, self.q))
         moving = m.velocity(v), m.velocity(free)
         return self.m.hinges.step(middle, *moving, gaps, self.h, m.rounding(self.q))
+
+    def _solve(
+        self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats
+    ) -> tuple[Floats, _Solved | None, float]:
+        """Return velocities after the step, contacts with their impulses, and the largest error.
+
+        Parameters
+        ----------
+        v, free : (n, 3) velocities before the step, and after it without impulses
+        """
+        solved = None
+        if len(contacts) or self._has_pin_friction():
+            solved = self._groups(contacts, old, v, free)
+        elif self.pins is None:
+            return free, None, 0.0
+        after, solved, error = self._after(solved, free)
+        return after, solved, error if solved is None else max(error, solved.error)
 
     def _has_pin_friction(self) -> bool:
         """Return whether a pin has friction."""
@@ -504,31 +521,32 @@ class Stepper:
             np.zeros(self.n_hinges, dtype=bool),
         )  # fmt: skip
 
-    def _after(self, solved: _Solved | None, free: Floats) -> tuple[Floats, _Solved | None]:
-        """Return velocities of bodies after the impulses, and the contacts with theirs.
+    def _after(self, solved: _Solved | None, free: Floats) -> tuple[Floats, _Solved | None, float]:
+        """Return velocities of bodies after the impulses, the contacts with theirs, and an error.
+
+        The error is that of the conditions of hinges, relative.
 
         free : (n, 3) without any impulses
         """
         all_v = self.m.velocity(free)
         contacts: Table[Any] = self.m.no_contacts()
-        closed, stick = np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+        closed, stick, error = np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), 0.0
         if solved is not None:
             contacts, closed, stick = solved.contacts, solved.closed, solved.stick
             self.m.add_impulses(contacts, solved.r, all_v)
         if self.pins is not None:
             friction = np.zeros(self.n_hinges) if solved is None else solved.friction
             all_v, self.of_hinges, error = self.pins.apply(all_v, friction)
-            self._worst(ERROR, error, self._time(int(self.done[0]) + 1))
             joined = self.pins.resting(all_v, self.of_hinges)
             contacts = Contact.joined([contacts, joined])
             closed = np.append(closed, np.ones(len(joined), bool))
             stick = np.append(stick, np.ones(len(joined), bool))
         if closed.any():
             self.m.stop_resting(contacts, closed, closed & stick, all_v)
-        if solved is None or not len(solved.contacts):
-            return all_v[: self.system.n], None
-        left = self.m.contact_velocities(solved.contacts, all_v)
-        return all_v[: self.system.n], solved._replace(after=left)
+        if solved is not None:
+            left = self.m.contact_velocities(solved.contacts, all_v)
+            solved = solved._replace(after=left)
+        return all_v[: self.system.n], solved, error
 
     def _note(self, k: int, contacts: Table[Any], solved: _Solved | None, mean: Floats) -> None:
         """Record contacts, losses, and the worst values that the audit judges."""

@@ -14,7 +14,7 @@ b is the relative acceleration of the pins by the rotation of their parts. So
     g = -(h / 2) b - d / (2 h)
 
 with the gap d of the pin at the begin of the step. The last term lets errors of the gap decay by
-half in each step; with 2 d / h they would change their sign from step to step.
+half in each step; with 2 d / h they would not decay.
 
 The pin has the radius R and touches its hole along one line. Friction there turns the force F of
 the hinge by the angle arctan(mu) at most; its moment is at most R |F| sin(arctan(mu)).
@@ -50,10 +50,12 @@ _SINGULAR = 1e-10
 # numbers of iterations for the forces that bound the friction of pins at which whole steps, half
 # steps and Broyden's method end, and their relative tolerance, above that of the contact problems.
 # Chosen
-_WHOLE, _HALF, _ROUNDS, _CONVERGED = 10, 50, 80, 3e-11
+_WHOLE, _HALF, _ROUNDS, _CONVERGED = 10, 50, 80, 6e-11
 # tolerance of contact problems with pins over that of others: pins of one mechanism have a singular
 # W, and rounding ends the decrease of the residual. Chosen
-_WIDER = 10.0
+_WIDER = 30.0
+# parts stop in a step that turn slower after it than this fraction of before. Chosen
+_STOPS = 1e-2
 # a pin sticks if its slip is below the first fraction of the velocity of the pin without impulses
 # and its friction below its bound by that fraction, or if its slip is below the second. Chosen
 _INSIDE, _SLIP = 1e-9, 1e-13
@@ -163,6 +165,11 @@ class Hinges:
         out["first"], out["second"] = self.ends.T
         return out
 
+    def _turning(self, v: Floats) -> Floats:
+        """Return (h,) velocities of the pins by the rotation of their parts [m/s]; v (m, 3)."""
+        size = np.linalg.norm(self._points, axis=-1)
+        return np.asarray((np.abs(v[self.ends, 2]) * size).max(axis=1))
+
     def step(
         self, pose: Floats, v: Floats, free: Floats, gaps: Floats, h: float, rounding: float
     ) -> HingeStep:
@@ -184,22 +191,19 @@ class Hinges:
         u, s, v_t = np.linalg.svd(rows * root / length, full_matrices=False)
         regular = s > _SINGULAR
         u, s, v_t = u[:, regular] / length, s[regular], v_t[regular]
-        inverted = (u / s**2) @ u.T
-        # positive semidefinite as a product
-        fixed = np.eye(root.size) - v_t.T @ v_t
-        mobility = root[:, None] * (fixed @ fixed) * root
         target = -0.5 * h * self.bias(pose, v) - closing
         speed = (np.abs(rows) @ np.abs(free.ravel())).reshape(-1, 2).max(axis=1)
-        # rotation by the rounding of velocities is none: parts that rest stay where they are
-        target[np.abs(target) <= np.finfo(np.float64).eps * speed[:, None]] = 0.0
+        # where no part turns the gap stays, and closing it would move parts that rest. Rotation by
+        # the rounding of velocities is none
+        target[self._turning(v) <= np.finfo(np.float64).eps * speed] = 0.0
         made = HingeStep(
             hinges=self,
+            free=free,
             arms=self._arms_halfway(pose),
             rows=rows,
-            back=rows * self.inverse.ravel(),
-            inverted=inverted,
+            root=root,
+            factors=(u, s, v_t),
             target=target,
-            mobility=mobility,
             levers=self.levers(len(pose)),
             speed=speed,
             moving=free,
@@ -233,11 +237,11 @@ class HingeStep(NamedTuple):
     Attributes
     ----------
     hinges : of the system
+    free : (m, 3) velocities after the step without impulses
     arms : (h, 2, 2) from the centres of the parts to the points where forces act [m]
-    rows, back : (2 h, 3 m) G, and G M^-1
-    inverted : (2 h, 2 h) A^-1
+    rows, root : (2 h, 3 m) G, and (3 m,) M^-1/2
+    factors : D U, the singular values s, and V^T of D G M^-1/2
     target : (h, 2) velocities G v+ after the step [m/s]
-    mobility : (3 m, 3 m) P
     levers : (h, 3 m) rows of the velocities of slip of the pins
     speed : (h,) bounds of the velocities of the pins without impulses [m/s]
     moving, forces : (m, 3) velocities after the step with the impulses of hinges alone, and these
@@ -245,25 +249,52 @@ class HingeStep(NamedTuple):
     """
 
     hinges: Hinges
+    free: Floats
     arms: Floats
     rows: Floats
-    back: Floats
-    inverted: Floats
+    root: Floats
+    factors: tuple[Floats, Floats, Floats]
     target: Floats
-    mobility: Floats
     levers: Floats
     speed: Floats
     moving: Floats
     forces: Floats
 
+    def stopped(self, before: Floats, after: Floats, *, unsolved: bool) -> HingeStep | None:
+        """Return the step for hinges whose parts stop turning in it; None if there are none.
+
+        The conditions of the step are those of velocities before it. Where parts stop, these would
+        move contacts and pins that stick.
+
+        Parameters
+        ----------
+        before, after : (m, 3) velocities before and after the step
+        unsolved : whether the contact problem was not solved: any part may stop
+        """
+        turned = self.hinges._turning(before)
+        stops = unsolved | (self.hinges._turning(after) <= _STOPS * turned)
+        if not (self.target[stops] != 0.0).any():
+            return None
+        made = self._replace(target=np.where(stops[:, None], 0.0, self.target))
+        moving, forces = made.project(self.free)
+        return made._replace(moving=moving, forces=forces)
+
     def project(self, v: Floats) -> tuple[Floats, Floats]:
         """Return velocities (m, 3) with the forces of the hinges, and their impulses (h, 2)."""
-        impulse = self.inverted @ (self.target.ravel() - self.rows @ v.ravel())
-        moved = v.ravel() + self.back.T @ impulse
-        # once more: what is left is rounding of the first velocities
-        more = self.inverted @ (self.target.ravel() - self.rows @ moved)
-        moved = moved + self.back.T @ more
-        return moved.reshape(v.shape), (impulse + more).reshape(-1, 2)
+        u, s, v_t = self.factors
+        moved, impulse = v.ravel(), np.zeros(self.target.size)
+        # twice: what is left is rounding of the first velocities. Through V^T they have an error of
+        # 1 / s only, and not 1 / s^2
+        for _ in range(2):
+            change = u.T @ (self.target.ravel() - self.rows @ moved) / s
+            moved, impulse = moved + self.root * (v_t.T @ change), impulse + u @ (change / s)
+        return moved.reshape(v.shape), impulse.reshape(-1, 2)
+
+    def _moved(self, rows: Floats) -> Floats:
+        """Return rows M^-1/2 (I - V V^T), with which W is positive semidefinite as a product."""
+        _, _, v_t = self.factors
+        scaled = rows * self.root
+        return np.asarray(scaled - (scaled @ v_t.T) @ v_t)
 
     def apply(self, v: Floats, friction: Floats) -> tuple[Floats, Floats, float]:
         """Return velocities with friction of pins (h,) and the forces of hinges, and impulses.
@@ -277,7 +308,8 @@ class HingeStep(NamedTuple):
         moved, impulses = self.project(rubbed)
         left = np.abs(self.rows @ moved.ravel() - self.target.ravel())
         scale = np.abs(self.rows) @ np.abs(rubbed.ravel()) + np.abs(self.target.ravel())
-        error = float((left / np.where(scale > 0.0, scale, 1.0)).max())
+        # rounding of the fastest part reaches all hinges of its mechanism
+        error = float(left.max() / (scale.max() or 1.0))
         return moved, np.column_stack([impulses, friction]), error
 
     def heat(self, mean: Floats, friction: Floats) -> Floats:
@@ -317,8 +349,8 @@ class HingeStep(NamedTuple):
 
         rows : (2 c, 3 m) of the contacts
         """
-        w = rows @ self.mobility @ rows.T
-        return local_of(0.5 * (w + w.T), q, mu, np.zeros(len(q)), 1)
+        half = self._moved(rows)
+        return local_of(half @ half.T, q, mu, np.zeros(len(q)), 1)
 
     def solve(
         self, contacts: Floats, q: Floats, mu: Floats, which: Wholes, tolerance: float
@@ -339,14 +371,15 @@ class HingeStep(NamedTuple):
         c, f = len(mu), len(which)
         rows = np.zeros((2 * (c + f), self.rows.shape[1]))
         rows[: 2 * c], rows[2 * c + 1 :: 2] = contacts, self.levers[which]
-        w = rows @ self.mobility @ rows.T
-        w, normal = 0.5 * (w + w.T), np.arange(2 * c, 2 * (c + f), 2)
+        half = self._moved(rows)
+        w, normal = half @ half.T, np.arange(2 * c, 2 * (c + f), 2)
         # a normal velocity that is zero for the given impulse
         own = np.maximum(np.diag(w)[normal + 1], 1e-6 * np.diag(w).max())
         w[normal, normal] = own
         slip = self.levers[which] @ self.moving.ravel()
         mu, pressed = np.append(mu, self.hinges.sine[which]), np.hypot(*self.forces[which].T)
-        r, through = np.zeros((c + f, 2)), self.inverted @ self.back
+        r, (u, s, v_t) = np.zeros((c + f, 2)), self.factors
+        through = (u / s) @ v_t * self.root
         work = np.zeros(2, dtype=np.int64)
         local = local_of(w, np.zeros_like(r), mu, np.zeros(c + f), 1)
         # fixed-point iteration for the forces of the hinges: whole steps, then half steps, which
@@ -367,7 +400,7 @@ class HingeStep(NamedTuple):
             if k == _WHOLE:
                 inverse *= 0.5
                 if np.abs(found.u).max() <= _INSIDE * float(np.abs(full).max()):
-                    r = _inside(w, r, mu, c)
+                    r = _inside(w, r, found.u, mu, c)
             if k >= _HALF:
                 moved = pressed - last
                 predicted = inverse @ (off - before)
@@ -379,21 +412,24 @@ class HingeStep(NamedTuple):
         return PinFriction(r[:c], found.u[:c], r[c:, 1], error, work)
 
 
-def _inside(w: Floats, r: Floats, mu: Floats, c: int) -> Floats:
-    """Return impulses (c + f, 2) with the same velocities, farthest inside the friction bounds.
+def _inside(w: Floats, r: Floats, u: Floats, mu: Floats, c: int) -> Floats:
+    """Return impulses (c + f, 2) without velocities, farthest inside the friction bounds.
 
-    Where nothing slips, impulses of contacts and pins may not be unique. The iteration would move
-    along them as long as a pin is at its bound.
+    Where nothing slips but for rounding u (c + f, 2), impulses r of contacts and pins may not be
+    unique. The iteration would move along them as long as a pin is at its bound.
     """
     from stiction.bodies.event_driven.modes import admissible
     from stiction.bodies.record import STICK
 
     free_columns = np.ones(len(w), dtype=bool)
     free_columns[2 * c :: 2] = False
-    _, values, v_t = np.linalg.svd(w[:, free_columns])
+    left, values, v_t = np.linalg.svd(w[:, free_columns])
     rank = int((values > _SINGULAR * values.max(initial=0.0)).sum())
     free = np.zeros((len(w), len(v_t) - rank))
     free[free_columns] = v_t[rank:].T
+    still = r.ravel().copy()
+    still[free_columns] -= v_t[:rank].T @ (left[:, :rank].T @ u.ravel() / values[:rank])
+    r = still.reshape(r.shape)
     margin, moved = admissible(r, free, mu, np.full(len(r), STICK))
     return moved if margin > 0.0 else r
 

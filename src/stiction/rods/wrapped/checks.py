@@ -149,8 +149,8 @@ def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact:
     least = max(4.0 * rod.rest_length / rod.elements for rod in rods)
     least = max(least, 4.0 * math.pi * rods[0].section.radius)
     if turn < least:
-        why = "the axis of the rod is at least its diameter away from that of a body."
-        raise ModelError("wrapped_path.turn", f"{turn:.6g} m", f"at least {least:.6g}", why, try_)
+        why = "a turn has four elements, and is longer than a circle around a second rod."
+        raise ModelError("wrapped_path.turn", f"{turn:.6g} m", f"at least {least:.6g} m", why, try_)
 
 
 def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:
