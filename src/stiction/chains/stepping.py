@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "ChainStepper", "StepEvents"]
 
 Floats = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
 
 # kinds of events by number; 0 is none
 KINDS = ("none", "slip", "stick", "reverse")
@@ -99,7 +100,9 @@ class ChainStepper:
         self._force = 0.0
         self._integrator.ek.first_modes(self._integrator.problem, self._integrator.state)
         self._saved: Saved = self._integrator.saved
-        self.events = StepEvents(0, t_start, 0, 0)
+        self.events = self._moved = StepEvents(0, t_start, 0, 0)
+        # masses that the last call released at its end
+        self._released = np.zeros(0, dtype=np.int64)
         self.go_to(t_start)
 
     @property
@@ -155,12 +158,11 @@ class ChainStepper:
         self._force, integrator = force, self._integrator
         integrator.problem = integrator.problem._replace(segment_offset=self._offset + self._force)
         integrator.now.rest_seen = 0
-        if self.time == self._request.t_start:
-            # modes under another force at the start are no events
-            state = integrator.state
-            rest = state.v[1:-1] == integrator.chain.belt_speed
-            state.mode[rest] = state.shown[rest] = 0
-            self.events = StepEvents(0, self.time, 0, 0)
+        # masses that the former force releases at this time have not moved: no events
+        state, released = integrator.state, self._released
+        state.mode[released] = state.shown[released] = 0
+        self.events = self._moved
+        self._released = released[:0]
         integrator.ek.first_modes(integrator.problem, integrator.state)
 
     def go_to(self, t: float) -> None:
@@ -175,7 +177,7 @@ class ChainStepper:
             why, try_ = "a chain does not run backwards.", "create a new ChainStepper."
             needs = f"a finite time from {self.time!r} on [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
-        integrator = self._integrator
+        integrator, stays = self._integrator, t == self.time
         integrator.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
         integrator.saved.time[0] = t
         integrator.now.saved = integrator.now.steps = 0
@@ -187,12 +189,25 @@ class ChainStepper:
         if not status.ok:
             text = f"ChainStepper.go_to: got as far as t = {self.time:.9g} s; needs {t:.9g} s."
             raise SolveError(f"{text}\nWhy: {integrator.reason}\nTry: {status.advice}.", None)
-        self._count(integrator)
+        self._count(integrator, stays)
 
-    def _count(self, integrator: EventDrivenIntegrator) -> None:
-        time, mass, before, after = integrator.changes()
-        if not time.size:
+    def _count(self, integrator: EventDrivenIntegrator, stays: bool) -> None:
+        """Add the events of a call; those of masses released at its end may be undone by a push."""
+        time, mass, before, _ = changes = integrator.changes()
+        if stays and not time.size:
             return
+        last = (time == self.time) & (before == 0)
+        self._moved = self._with(self.events, *(column[~last] for column in changes))
+        self._released = mass[last].astype(np.int64)
+        self.events = self._with(self.events, *changes)
+
+    @staticmethod
+    def _with(
+        events: StepEvents, time: Floats, mass: Wholes, before: Wholes, after: Wholes
+    ) -> StepEvents:
+        """Return the events with further changes of modes."""
+        if not time.size:
+            return events
         kind = "slip" if before[-1] == 0 else "stick" if after[-1] == 0 else "reverse"
-        count, last = self.events.count + int(time.size), int(mass[-1]) + 1
-        self.events = StepEvents(count, float(time[-1]), last, KINDS.index(kind))
+        count, last = events.count + int(time.size), int(mass[-1]) + 1
+        return StepEvents(count, float(time[-1]), last, KINDS.index(kind))

@@ -131,3 +131,16 @@ def test_a_force_at_the_start_replaces_the_modes_under_the_load_alone():
     assert (stepper.events.count, stepper.mode[2]) == (0, 0)
     stepper.go_to(1.0)
     assert (stepper.events.count, stepper.x[2]) == (0, 0.0)
+
+
+def test_a_force_where_a_load_jumps_replaces_the_modes_under_the_load_alone():
+    """Communication times at breakpoints are usual: what the load alone would release rests."""
+    load = st.chains.UserLoad(lambda t: 0.0 if t < 1.0 else 10.0, breakpoints=[1.0])
+    stepper = ChainStepper(chain(load), METHOD)
+    stepper.go_to(1.0)
+    stepper.push(-10.0)
+    stepper.go_to(1.5)
+    assert (stepper.events.count, stepper.x[2]) == (0, 0.0)
+    other = ChainStepper(chain(load), METHOD)
+    other.go_to(1.5)
+    assert other.events.count == 2  # it slips, and sticks

@@ -448,6 +448,11 @@ def test_a_load_step_that_rounding_places_before_its_event(when):
     assert list(run.event_log.kind) == ["kink", "leave", "slide"]
     assert run.final["x1"] == pytest.approx(2.0 * (8.0 - 2.943) / 10.0, abs=1e-11)
     assert run.audit.ok
+    # a state saved at the jump is that after it, within a run and at its end
+    for end in (10.0, when):
+        run = st.solve(block, t_span=(0.0, end), save=np.unique([0.0, when, end]))
+        assert np.array_equal(run.time, np.unique([0.0, when, end]))
+        assert run.audit.ok, run.audit
 
 
 def test_a_load_step_on_both_of_two_blocks_at_rest():

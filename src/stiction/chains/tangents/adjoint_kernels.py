@@ -38,6 +38,9 @@ Ints = npt.NDArray[np.int64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 # longest part of a step in tau; the Gauss nodes are exact to rounding over it
 _FARTHEST = 4.001
+# largest change of a slip speed over a part of a step, over `Directions.slip_step`, which is 2^-15
+# of the scale of the law: two scales. Chosen
+_MOST_CHANGE = 2.0 / 2.0**-15
 # rows of `Adjoint.node`
 _X, _V, _ACCELERATION, _A, _G, _MU, _SLOPE = range(7)
 
@@ -217,6 +220,10 @@ def _step_back(p: Problem, d: Directions, a: Adjoint, r: Recording, row: int) ->
         return
     # parts of at most _FARTHEST, as in `series_kernels.propagate`
     parts = int(np.ceil(tau / _FARTHEST)) if moves else 1
+    if not p.constant:
+        # backward from the end of a step a growing slope of mu has an alternating series, which
+        # loses digits where the slip speed changes by many times the scale of the law
+        parts = max(parts, int(np.ceil(_change_of_speed(p, d, r, row) / _MOST_CHANGE)))
     width = tau / parts
     for part in range(parts):
         if not p.constant:
@@ -236,6 +243,20 @@ def _free(p: Problem, r: Recording, row: int, i: int) -> bool:
     """Return whether mass `i` obeys its equation of motion in a step: it slips, or has no bound."""
     free: bool = r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0
     return free
+
+
+@kernel
+def _change_of_speed(p: Problem, d: Directions, r: Recording, row: int) -> float:
+    """Return a bound of the change of slip speeds in a step, over `slip_step` of the law."""
+    tau, most = r.tau[row], 0.0
+    for i in range(p.mass.size):
+        if r.mode[row, i] != 0:
+            change, power = 0.0, 1.0
+            for k in range(2, p.order + 1):
+                power *= tau
+                change += k * abs(r.base[row, k, i + 1]) * power
+            most = max(most, p.rate * change / d.slip_step[i])
+    return most
 
 
 @kernel

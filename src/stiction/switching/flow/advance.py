@@ -132,6 +132,8 @@ def advance(
         single = surface >= 0 and second_surface(w, SIDES, surface) < 0
         left = (t_end - a[Y, n]) * now.direction
         if left <= 0.0:
+            a[Y, n] = t_end
+            save_until(w, records, t_end, 0.0)
             return DONE
         h, least = _step_length(w, left, single), 16.0 * _EPS * abs(a[Y, n])
         if left <= 0.5 * least:

@@ -306,6 +306,11 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
     functions[2 * now.m + j].order = 1
     jumps = on_surface >= 0 and now.direction > 0.0 and _jumps_at_kink(w, on_surface, j)
     log_event(w, records, KINK, 0, mode, mode, multiplier, multiplier)
+    if jumps:
+        # rows saved at the time of a jump hold the state after it, as the next step saves them
+        n, near = now.n, 4.0 * _EPS * size_of_time(w)
+        while now.saves > 0 and abs(records.saved[now.saves - 1, 0] - a[TRIAL, n]) <= near:
+            now.saves -= 1
     code = _pass_jump(w, functions, records, on_surface) if jumps else RUNNING
     return too_many_at_once(w) if code == RUNNING else code
 
