@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contact_kernels import Contact
-from stiction.bodies.event_driven.modes import losses_of
+from stiction.bodies.event_driven.modes import farthest_inside, losses_of
 from stiction.bodies.exact_stick import sticking
 from stiction.bodies.impulse_kernels import group_contacts
 from stiction.bodies.joints.hinges import HingeStep, PinFriction, contact_rows
@@ -119,7 +119,7 @@ class _Solved(NamedTuple):
         not part, and whether they do not slip. Forces, which are not unique, play no other part
     impacting : (n,) whether the contact is new in this step, and its surfaces approached or parted
         before the impulses
-    friction, struck : (h,) impulses of friction at the pins of hinges [N s], and whether they
+    friction, in_impact : (h,) impulses of friction at the pins of hinges [N s], and whether they
         belong to an impact
     """
 
@@ -137,7 +137,7 @@ class _Solved(NamedTuple):
     still: Bools
     impacting: Bools
     friction: Floats
-    struck: Bools
+    in_impact: Bools
 
 
 class Stepper:
@@ -250,7 +250,7 @@ class Stepper:
                 self.pins = stopped
                 after, solved, error = self._solve(contacts, old, v, free)
         self._worst(ERROR, error, self._time(k + 1))
-        struck = np.zeros(self.n_hinges, dtype=bool) if solved is None else solved.struck
+        in_impact = np.zeros(self.n_hinges, dtype=bool) if solved is None else solved.in_impact
         solved = solved if len(contacts) else None
         mean = 0.5 * (v + after)
         rests = not (v.any() or after.any() or self.m.support_velocity.any())
@@ -260,7 +260,7 @@ class Stepper:
         if springs is not None and loads is not None:
             self._add_work(k, springs, loads, mean)
         if self.pins is not None:
-            self._note_hinges(k, self.pins, mean, struck)
+            self._note_hinges(k, self.pins, mean, in_impact)
         self._note(k, contacts, solved, mean)
         if solved is not None:
             slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
@@ -381,12 +381,14 @@ class Stepper:
         joined = {
             name: np.concatenate([getattr(part, name) for part in parts])[order]
             for name in _Solved._fields
-            if name not in ("contacts", "error", "friction", "struck")
+            if name not in ("contacts", "error", "friction", "in_impact")
         }
         error = max(part.error for part in parts)
         friction = np.sum([part.friction for part in parts], axis=0)
-        struck = np.any([part.struck for part in parts], axis=0)
-        return _Solved(contacts=contacts, error=error, friction=friction, struck=struck, **joined)
+        in_impact = np.any([part.in_impact for part in parts], axis=0)
+        return _Solved(
+            contacts=contacts, error=error, friction=friction, in_impact=in_impact, **joined
+        )
 
     def _impulses(
         self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats, with_friction: Wholes
@@ -444,7 +446,7 @@ class Stepper:
         after, friction = found.u.copy(), np.zeros(self.n_hinges)
         after[:, 0] -= bounce
         friction[with_friction] = found.friction
-        struck = np.zeros(self.n_hinges, dtype=bool)
+        in_impact = np.zeros(self.n_hinges, dtype=bool)
         closed, stick = sticking(found.r, unstopped, after, mu)
         # a prescribed velocity that is not zero leaves nothing at rest
         closed &= bounce == 0.0
@@ -454,10 +456,10 @@ class Stepper:
         # a contact that closes its drift has forces in some steps only: two without separate it
         together |= (after[:, 0] < 0.0) & (start[:, 0] > 0.0)
         impacting = ~known & (np.abs(before[:, 0]) > rounding)
-        struck[with_friction] = (impacting & (found.r[:, 0] > 0.0)).any()
+        in_impact[with_friction] = (impacting & (found.r[:, 0] > 0.0)).any()
         return _Solved(
             contacts, found.r, before, unstopped, after, bounce, found.error, closed, stick,
-            lasting, together, still, impacting, friction, struck,
+            lasting, together, still, impacting, friction, in_impact,
         )  # fmt: skip
 
     def _solved(
@@ -471,7 +473,7 @@ class Stepper:
         """
         if self.pins is not None and len(with_friction):
             rows = contact_rows(contacts, len(self.pins.moving))
-            found = self.pins.solve(rows, q, mu, with_friction, self.m.tolerance)
+            found = self.pins.solve(rows, q, mu, with_friction, self.m.tolerance, farthest_inside)
             self.counts[[SWEEPS, LINEAR_SYSTEMS]] += found.work
             return found
         local = self._problem(contacts, q)
@@ -577,7 +579,7 @@ class Stepper:
         lasting = solved.lasting
         self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()
 
-    def _note_hinges(self, k: int, pins: HingeStep, mean: Floats, struck: Bools) -> None:
+    def _note_hinges(self, k: int, pins: HingeStep, mean: Floats, in_impact: Bools) -> None:
         """Record forces, heat and gaps of hinges; what their forces do to gaps is numerical.
 
         In an impact the friction of a pin opposes the slip after it, and its work on the mean slip
@@ -586,8 +588,8 @@ class Stepper:
         assert isinstance(self.m, Mechanics)
         moved, still = self.m.velocity(mean), self.m.velocity(np.zeros_like(mean))
         heat = pins.heat(moved, self.of_hinges[:, 2])
-        self.sums[IMPACT_LOSS] += float(heat[struck].sum())
-        heat[struck] = 0.0
+        self.sums[IMPACT_LOSS] += float(heat[in_impact].sum())
+        heat[in_impact] = 0.0
         lost, given = pins.work(moved, self.of_hinges), pins.work(still, self.of_hinges)
         self.sums[DISSIPATION] -= lost
         self.sums[WORK] -= given

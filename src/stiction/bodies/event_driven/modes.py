@@ -46,6 +46,7 @@ __all__ = [
     "admissible",
     "admissible_on_line",
     "combinations",
+    "farthest_inside",
     "find_modes",
     "losses_of",
     "modes_of_groups",
@@ -299,6 +300,11 @@ def admissible(r: Floats, free: Floats, mu: Floats, modes: Wholes) -> tuple[floa
     if y is None:
         return margin, r
     return margin, r + (free @ y).reshape(-1, 2)
+
+
+def farthest_inside(r: Floats, free: Floats, mu: Floats) -> tuple[float, Floats]:
+    """Return what `admissible` returns if all contacts stick."""
+    return admissible(r, free, mu, np.full(len(r), STICK))
 
 
 def admissible_on_line(

@@ -25,6 +25,7 @@ from the contact problem).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -353,8 +354,9 @@ class HingeStep(NamedTuple):
         return local_of(half @ half.T, q, mu, np.zeros(len(q)), 1)
 
     def solve(
-        self, contacts: Floats, q: Floats, mu: Floats, which: Wholes, tolerance: float
-    ) -> PinFriction:
+        self, contacts: Floats, q: Floats, mu: Floats, which: Wholes, tolerance: float,
+        farthest_inside: Callable[[Floats, Floats, Floats], tuple[float, Floats]],
+    ) -> PinFriction:  # fmt: skip
         """Return the impulses of contacts and the friction of pins.
 
         A pin is a contact whose normal impulse is that of its hinge. This depends on the impulses
@@ -367,6 +369,7 @@ class HingeStep(NamedTuple):
             friction
         which : (f,) numbers of the hinges with friction
         tolerance : relative
+        farthest_inside : as of `event_driven.modes`
         """
         c, f = len(mu), len(which)
         rows = np.zeros((2 * (c + f), self.rows.shape[1]))
@@ -400,7 +403,7 @@ class HingeStep(NamedTuple):
             if k == _WHOLE:
                 inverse *= 0.5
                 if np.abs(found.u).max() <= _INSIDE * float(np.abs(full).max()):
-                    r = _inside(w, r, found.u, mu, c)
+                    r = _inside(w, r, found.u, mu, c, farthest_inside)
             if k >= _HALF:
                 moved = pressed - last
                 predicted = inverse @ (off - before)
@@ -412,15 +415,15 @@ class HingeStep(NamedTuple):
         return PinFriction(r[:c], found.u[:c], r[c:, 1], error, work)
 
 
-def _inside(w: Floats, r: Floats, u: Floats, mu: Floats, c: int) -> Floats:
+def _inside(
+    w: Floats, r: Floats, u: Floats, mu: Floats, c: int,
+    farthest_inside: Callable[[Floats, Floats, Floats], tuple[float, Floats]],
+) -> Floats:  # fmt: skip
     """Return impulses (c + f, 2) without velocities, farthest inside the friction bounds.
 
     Where nothing slips but for rounding u (c + f, 2), impulses r of contacts and pins may not be
     unique. The iteration would move along them as long as a pin is at its bound.
     """
-    from stiction.bodies.event_driven.modes import admissible
-    from stiction.bodies.record import STICK
-
     free_columns = np.ones(len(w), dtype=bool)
     free_columns[2 * c :: 2] = False
     left, values, v_t = np.linalg.svd(w[:, free_columns])
@@ -430,7 +433,7 @@ def _inside(w: Floats, r: Floats, u: Floats, mu: Floats, c: int) -> Floats:
     still = r.ravel().copy()
     still[free_columns] -= v_t[:rank].T @ (left[:, :rank].T @ u.ravel() / values[:rank])
     r = still.reshape(r.shape)
-    margin, moved = admissible(r, free, mu, np.full(len(r), STICK))
+    margin, moved = farthest_inside(r, free, mu)
     return moved if margin > 0.0 else r
 
 

@@ -98,6 +98,15 @@ _STEP_OF_KINKS = 1e-4
 NO_EVENT, TOO_LONG = -2, -3
 
 
+@kernel
+def _ended(w: Workspace, records: Records, t_end: float) -> int:
+    """Save the end again where an event at it removed its row: the state after a jump."""
+    now, a = w.progress[0], w.vectors
+    a[Y, now.n] = t_end
+    save_until(w, records, t_end, 0.0)
+    return DONE
+
+
 @kernel(separate=True)
 def advance(
     w: Workspace,
@@ -132,14 +141,10 @@ def advance(
         single = surface >= 0 and second_surface(w, SIDES, surface) < 0
         left = (t_end - a[Y, n]) * now.direction
         if left <= 0.0:
-            a[Y, n] = t_end
-            save_until(w, records, t_end, 0.0)
-            return DONE
+            return _ended(w, records, t_end)
         h, least = _step_length(w, left, single), 16.0 * _EPS * abs(a[Y, n])
         if left <= 0.5 * least:
-            a[Y, n] = t_end
-            save_until(w, records, t_end, 0.0)
-            return DONE
+            return _ended(w, records, t_end)
         tiny = h < least
         if tiny:
             # the step is at the resolution of the time: accept a few whatever their error
