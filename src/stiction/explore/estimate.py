@@ -34,8 +34,8 @@ _MOST = 1e15
 # fields of a method to which the work is inversely proportional, and proportional
 _INVERSE = re.compile(r"^(step|dt|part)$")
 _WORK = re.compile(r"^(steps|corners)$")
-# integers that select a variant of a system and do not change its size
-_NO_SIZE = re.compile(r"seed|mode_number|order")
+# integers that select a variant or a part of a system and do not change its size
+_NO_SIZE = re.compile(r"seed|mode_number|order|^(first|second)$")
 
 
 @dataclass(frozen=True)
