@@ -353,10 +353,10 @@ class Stepper:
         active = np.asarray((contacts["gap"] <= self.touch) | (old >= 0))
         return contacts[active], old[active]
 
-    def _groups(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved | None:
+    def _groups(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved:
         """Return the impulses of all contacts; groups that share no body are independent problems.
 
-        Hinges connect bodies. None where only pins have impulses.
+        Hinges connect bodies.
 
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
         """

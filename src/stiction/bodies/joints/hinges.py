@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contact_kernels import Contact
+from stiction.bodies.joints.springs import turned
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local, local_of
 from stiction.numerics.friction_problem.certificate import residual
@@ -90,22 +91,12 @@ class Hinges:
             [1.0 / b.mass, 1.0 / b.mass, 1.0 / b.moment_of_inertia] for b in system.bodies
         ]
         apart = np.array([h.at for h in hinges])[:, None] - pose[self.ends, :2]
-        cos, sin = np.cos(pose[self.ends, 2]), np.sin(pose[self.ends, 2])
         # in the frames of the parts
-        self._points = np.stack(
-            [
-                cos * apart[..., 0] + sin * apart[..., 1],
-                cos * apart[..., 1] - sin * apart[..., 0],
-            ],
-            axis=-1,
-        )
+        self._points = turned(-pose[self.ends, 2], apart)
 
     def arms(self, pose: Floats) -> Floats:
         """Return (..., h, 2, 2) vectors from the centres of the parts to the pins [m]."""
-        angle = pose[..., self.ends, 2]
-        cos, sin = np.cos(angle), np.sin(angle)
-        x, y = self._points[..., 0], self._points[..., 1]
-        return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+        return turned(pose[..., self.ends, 2], self._points)
 
     def _arms_halfway(self, pose: Floats) -> Floats:
         """Return (h, 2, 2) vectors from the centres of the parts to the middle of the gap [m]."""

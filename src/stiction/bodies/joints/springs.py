@@ -16,7 +16,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from stiction.bodies.model import RigidBodies
 
-__all__ = ["Springs"]
+__all__ = ["Springs", "turned"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,10 +46,7 @@ class Springs:
 
     def arms(self, pose: Floats) -> Floats:
         """Return (..., s, 2, 2) vectors from the centres of the parts to the ends [m]."""
-        angle = pose[..., self.ends, 2]
-        cos, sin = np.cos(angle), np.sin(angle)
-        x, y = self._points[..., 0], self._points[..., 1]
-        return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
+        return turned(pose[..., self.ends, 2], self._points)
 
     def places(self, pose: Floats) -> Floats:
         """Return (..., s, 2, 2) places of the ends [m]."""
@@ -160,3 +157,10 @@ class Springs:
         for row, factor in zip(sums, (self._stiffness, self._damping), strict=True):
             np.add.at(row, self.ends, factor[:, None] * both)
         return float(np.sqrt(sums[0].max())), float(sums[1].max())
+
+
+def turned(angle: Floats, points: Floats) -> Floats:
+    """Return points (..., 2) in the frames of parts, turned by their angles (...) [m], [rad]."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    x, y = points[..., 0], points[..., 1]
+    return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
