@@ -350,6 +350,9 @@ CATALOGUE: Mapping[str, Kind] = {
     "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
     "SpatialBody": Kind("a rigid body in space", {"SpatialBody": "stiction.bodies.space.model"}),
     "Spring": Kind("a spring between bodies", {"Spring": "stiction.bodies.model"}),
+    "SpatialSpring": Kind(
+        "a spring between bodies in space", {"SpatialSpring": "stiction.bodies.space.model"}
+    ),
     "Support": Kind("a surface of given motion", {"Support": "stiction.bodies.model"}),
     "SpatialSupport": Kind(
         "a surface of given motion in space", {"SpatialSupport": "stiction.bodies.space.model"}

@@ -11,7 +11,7 @@ from stiction.bodies import exact_stick, impulse_kernels
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
 from stiction.bodies.joints.hinges import Hinges
-from stiction.bodies.joints.springs import Springs
+from stiction.bodies.joints.springs import springs_of
 from stiction.bodies.model import RigidBodies
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
@@ -43,7 +43,7 @@ class Mechanics:
         self.mass = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in system.bodies])
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()
-        self.springs = Springs(system) if system.springs else None
+        self.springs = springs_of(system) if system.springs else None
         self.hinges = Hinges(system) if system.hinges else None
         self.separate = system.separate()
         self._all_touch = not self.separate.any()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.joints.springs import Springs
+from stiction.bodies.joints.springs import Springs, springs_of
+from stiction.bodies.parts import BodySystem
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
 from stiction.core.fields import (
     Choice,
@@ -235,7 +235,7 @@ class ContactPair(Declared):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RigidBodies(Declared):
+class RigidBodies(BodySystem):
     """Rigid bodies in the plane, with impacts and Coulomb friction where they touch.
 
     Parameters
@@ -280,30 +280,20 @@ class RigidBodies(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        laws = {"law": self.law} | {f"pairs[{k}].law": p.law for k, p in enumerate(self.pairs)}
-        laws |= {f"hinges[{k}].law": h.law for k, h in enumerate(self.hinges)}
-        for name, law in laws.items():
-            if law is not None:
-                refuse_several(f"RigidBodies.{name}", law)
+        self._check_laws()
         self._check_hinges()
         self._check_pairs()
         self._check_springs()
         self._check_overlap()
 
     @property
-    def n(self) -> int:
-        """Number of bodies."""
-        return len(self.bodies)
-
-    @property
     def state_size(self) -> int:
         """Numbers in one saved state."""
         return 6 * self.n
 
-    @functools.cached_property
-    def size(self) -> float:
-        """Smallest thickness of a body [m]."""
-        return min(body.shape.thickness for body in self.bodies)
+    def springs_at_start(self) -> tuple[Springs, Floats]:
+        """Return the springs, and (m, 3) places of bodies and supports, at the start."""
+        return springs_of(self), self.places()
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n, 3) positions with angles, and velocities with spins, at the start."""
@@ -321,75 +311,6 @@ class RigidBodies(Declared):
         own = np.array([[*b.force, b.moment] for b in self.bodies], dtype=np.float64)
         mass = np.array([[b.mass, b.mass, 0.0] for b in self.bodies])
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
-
-    def contact_numbers(self) -> tuple[Floats, Floats]:
-        """Return (m, m) coefficients of friction and of restitution of bodies, then supports."""
-        count = self.n + len(self.supports)
-        mu = np.full((count, count), float(self.law.mu))  # type: ignore[arg-type]
-        e = np.full((count, count), float(self.restitution))
-        for pair in self.pairs:
-            at = [pair.first - 1, pair.second - 1], [pair.second - 1, pair.first - 1]
-            if pair.law is not None:
-                mu[at] = float(pair.law.mu)  # type: ignore[arg-type]
-            if pair.restitution is not None:
-                e[at] = pair.restitution
-        return mu, e
-
-    def _check_parts(self, name: str, first: int, second: int, why: str) -> None:
-        """Raise unless two numbers are those of a body and another part."""
-        count = self.n + len(self.supports)
-        parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
-        got = f"the parts {first} and {second} {parts}"
-        needs, try_ = (
-            "the number of a body and the number of another body or support",
-            "correct `first` or `second`.",
-        )
-        if max(first, second) > count:
-            needs, why = f"numbers up to {count}", "supports are numbered after the bodies."
-        elif first != second and min(first, second) <= self.n:
-            return
-        raise ModelError(name, got, needs, why, try_)
-
-    def _check_pairs(self) -> None:
-        why = "a body touches other bodies and supports only."
-        for k, pair in enumerate(self.pairs):
-            self._check_parts(f"RigidBodies.pairs[{k}]", pair.first, pair.second, why)
-        known: dict[frozenset[int], int] = {}
-        separate = self.separate()
-        for k, pair in enumerate(self.pairs):
-            name, first, second = f"RigidBodies.pairs[{k}]", pair.first, pair.second
-            before = known.setdefault(frozenset((first, second)), k)
-            if before != k:
-                got, needs = f"the parts {first} and {second} of pairs[{before}]", "each pair once"
-                why, try_ = "a contact has one law.", f"remove pairs[{before}] or pairs[{k}]."
-                raise ModelError(name, got, needs, why, try_)
-            given = pair.law is not None or pair.restitution is not None
-            if given and separate[first - 1, second - 1]:
-                got, needs = "a law or restitution of parts that never touch", "parts that touch"
-                why = "parts that a hinge joins, and those with contact = False, have no contact."
-                try_ = "leave `law` and `restitution` out, or remove the pair."
-                raise ModelError(name, got, needs, why, try_)
-
-    def _check_springs(self) -> None:
-        for k, spring in enumerate(self.springs):
-            name, why = (
-                f"RigidBodies.springs[{k}]",
-                "a spring acts on at least one body, and has two different ends.",
-            )
-            self._check_parts(name, spring.first, spring.second, why)
-        if not self.springs:
-            return
-        springs = Springs(self)
-        ends, lengths = springs.places(self.places()), springs.length
-        for k, (end, length) in enumerate(zip(ends, lengths, strict=True)):
-            if length > 0.0 and (end[0] == end[1]).all():
-                got, needs = (
-                    f"length = {length:g} m between ends at one point",
-                    "ends at different points",
-                )
-                why = "the direction of the spring force is not determined."
-                try_ = "move an end, or leave `length` out."
-                raise ModelError(f"RigidBodies.springs[{k}]", got, needs, why, try_)
 
     def _check_hinges(self) -> None:
         from stiction.bodies.joints.hinges import Hinges
@@ -435,16 +356,6 @@ class RigidBodies(Declared):
             try_ = "change `velocity` or `spin` of a part."
             raise ModelError(f"RigidBodies.hinges[{k}]", got, needs, what, try_)
 
-    def separate(self) -> npt.NDArray[np.bool_]:
-        """Return (m, m) whether two parts never touch: a hinge joins them, or a pair says so."""
-        count = self.n + len(self.supports)
-        out = np.zeros((count, count), dtype=bool)
-        parts = [(hinge.first, hinge.second) for hinge in self.hinges]
-        parts += [(pair.first, pair.second) for pair in self.pairs if not pair.contact]
-        for first, second in parts:
-            out[first - 1, second - 1] = out[second - 1, first - 1] = True
-        return out
-
     def _check_overlap(self) -> None:
         from stiction.bodies.contacts import refuse_overlap, surfaces_of
 
@@ -452,11 +363,3 @@ class RigidBodies(Declared):
         found = found[~self.separate()[found["first"], found["second"]]]
         other = ", or give a ContactPair with contact = False for parts in different planes"
         refuse_overlap("RigidBodies.bodies", found, self.n, ROUNDED * self.size, other)
-
-
-def refuse_several(where: str, law: Coulomb) -> None:
-    """Raise an error if a law has one mu per contact."""
-    if np.ndim(law.mu):
-        got, needs = "one mu per contact", "one mu for all contacts"
-        why = "contacts open and close during a run, and have no fixed numbers."
-        raise ModelError(where, got, needs, why, "give Coulomb(0.5).")

@@ -24,6 +24,7 @@ from stiction.errors import Status
 if TYPE_CHECKING:
     from stiction.bodies.methods import EventDriven, TimeStepper
     from stiction.bodies.space.contacts import SpatialSurfaces
+    from stiction.bodies.space.mechanics import SpatialMechanics
     from stiction.bodies.space.model import SpatialBodies
 
 __all__ = [
@@ -141,7 +142,7 @@ def run_of(
             "angle": Variable(q[..., 2].copy(), each, "rad", "counterclockwise"),
             "velocity": Variable(v[..., :2].copy(), vector, "m/s", "of the centre of mass"),
             "spin": Variable(v[..., 2].copy(), each, "rad/s", "angular velocity"),
-            **_of_springs(system, time, q, v),
+            **of_springs(Mechanics(system), time, q, v),
             **_of_hinges(system, record, time, q),
             **_outlines(system, surfaces),
         },
@@ -230,11 +231,12 @@ def _of_pairs(record: Recorder, count: int) -> tuple[Floats, Floats, Floats]:
     return heat, normal, tangential
 
 
-def _of_springs(system: RigidBodies, time: Floats, q: Floats, v: Floats) -> dict[str, Variable]:
+def of_springs(
+    m: Mechanics | SpatialMechanics, time: Floats, q: Floats, v: Floats
+) -> dict[str, Variable]:
     """Return forces and ends of the springs at the saved times."""
-    if not system.springs:
+    if (springs := m.springs) is None:
         return {}
-    m, springs = Mechanics(system), Springs(system)
     pose = m.pose(time - time[0], q)
     force = np.add(*springs.tensions(pose, m.velocity(v)))
     return {

@@ -93,7 +93,7 @@ class Expansion(NamedTuple):
 
     Attributes
     ----------
-    r, u : (n, 2) impulses of both parts [N s], velocities after them [m/s]
+    r, u : (n, d) impulses of both parts [N s], velocities after them [m/s]
     closed, stick : (n,) whether more than the impulse of expansion acts, so that the normal
         velocity is zero, and whether such a contact sticks
     pressed : (n,) whether impulses of compression act
@@ -134,7 +134,7 @@ def expand(local: Local, e: Floats, tolerance: float, before: Floats | None = No
     local : the contact problem of compression
     e : (n,) coefficients of restitution
     tolerance : of the contact problems, relative
-    before : (n, 2) velocities without the loads of a step, whose impulses do not expand; None if
+    before : (n, d) velocities without the loads of a step, whose impulses do not expand; None if
         those of `local` have none [m/s]
 
     Verified by: tests/exact/test_poissons_law.py::test_a_rod_as_in_rouths_construction
@@ -152,7 +152,7 @@ def expand(local: Local, e: Floats, tolerance: float, before: Floats | None = No
     r, u = found.r[:n].copy(), found.u[:n]
     closed = r[:, 0] > CLOSED * max(most, float(r[:, 0].max(initial=0.0)))
     r[:, 0] += given
-    r[at, 1] += found.r[n:, 1]
+    r[at, 1:] += found.r[n:, 1:]
     _, stick = sticking(r, local.q, u, local.mu)
     solutions = (first, found) if before is None else (first, alone, found)
     error = max(one.error for one in solutions)
@@ -167,16 +167,18 @@ def _second(local: Local, given: Floats, at: Wholes, u: Floats) -> Local:
     ----------
     given : (n,) normal impulses of expansion [N s]
     at : numbers of the contacts that have one
-    u : (n, 2) velocities after compression [m/s]
+    u : (n, d) velocities after compression [m/s]
     """
-    n, w = len(given), local.dense()
-    pushed = u + (w[:, ::2] @ given).reshape(-1, 2)
+    n, d, w = len(given), 1 + local.n_tangent, local.dense()
+    pushed = u + (w[:, ::d] @ given).reshape(-1, d)
     # the normal row of a second contact gives that impulse, whatever the others are
-    normal = 2 * (n + np.arange(len(at)))
-    of = np.concatenate([np.arange(2 * n), np.repeat(2 * at + 1, 2)])
-    wide, own = w[np.ix_(of, of)], w[2 * at, 2 * at]
+    normal = d * (n + np.arange(len(at)))
+    rows = d * at[:, None] + [1, *range(1, d)]
+    of = np.concatenate([np.arange(d * n), rows.ravel()])
+    wide, own = w[np.ix_(of, of)], w[d * at, d * at]
     wide[normal], wide[:, normal] = 0.0, 0.0
     wide[normal, normal] = own
-    q = np.concatenate([pushed, np.stack([-own * given[at], pushed[at, 1]], axis=1)])
+    second = np.concatenate([(-own * given[at])[:, None], pushed[at, 1:]], axis=1)
+    q = np.concatenate([pushed, second])
     mu = np.concatenate([local.mu, local.mu[at]])
-    return local_of(wide, q, mu, np.zeros(len(q)), 1)
+    return local_of(wide, q, mu, np.zeros(len(q)), local.n_tangent)

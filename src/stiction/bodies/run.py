@@ -515,7 +515,8 @@ class Stepper:
         after[:, 0] -= bounce
         closed = made.closed & (bounce == 0.0)
         lasting = made.pressed | (after[:, 0] <= rounding)
-        together, still = (np.abs(after) <= rounding).T
+        together = np.abs(after[:, 0]) <= rounding
+        still = np.linalg.norm(after[:, 1:], axis=1) <= rounding
         impacting = made.pressed | (~known & (np.abs(before[:, 0]) > rounding))
         return _Solved(
             contacts, made.r, before, free, after, bounce, made.error, closed, made.stick, lasting,

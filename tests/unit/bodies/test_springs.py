@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.bodies.joints.springs import Springs
+from stiction.bodies.joints.springs import springs_of
 from stiction.io.checkpoint_file import FileCheckpoint
 
 B = st.bodies
@@ -170,7 +170,7 @@ def test_rates_bound_the_frequencies():
                 )
             )  # fmt: skip
         system = B.RigidBodies(bodies, [wall], springs=springs)
-        found, pose, h = Springs(system), system.places(), 1e-4
+        found, pose, h = springs_of(system), system.places(), 1e-4
         scaled = np.array([[b.mass, b.mass, b.moment_of_inertia] for b in bodies]).ravel() ** -0.5
 
         def energy(x, found=found, pose=pose, scaled=scaled, n=n):
@@ -189,7 +189,7 @@ def test_rates_bound_the_frequencies():
         largest = float(np.linalg.eigvalsh(np.array(hessian) / (4.0 * h * h))[-1])
         bound, _ = found.rates()
         assert largest**0.5 <= bound * (1.0 + 1e-5)
-    alone = Springs(oscillator(damping=3.0))
+    alone = springs_of(oscillator(damping=3.0))
     assert alone.rates() == pytest.approx((5.0, 1.5))
 
 

@@ -79,10 +79,18 @@ def _each(position: Floats, turned: Floats) -> list[tuple[Floats, Floats]]:
     return list(zip(np.swapaxes(position, 0, 1), np.swapaxes(turned, 0, 1), strict=True))
 
 
-def _limits(shown: list[tuple[Floats, tuple[int, ...]]]) -> tuple[Floats, Floats]:
+def _spring_ends(run: Run) -> Floats:
+    """Return (t, s, 2, 2) projected places of the ends of the springs [m]."""
+    if "spring_ends" not in run.variables:
+        return np.zeros((len(run.time), 0, 2, 2))
+    return _projected(run.variables["spring_ends"].values)
+
+
+def _limits(run: Run, shown: list[tuple[Floats, tuple[int, ...]]]) -> tuple[Floats, Floats]:
     """Return the lower left and upper right corners of the view."""
-    low = np.min([points.min(axis=(0, 1)) for points, _ in shown], axis=0)
-    high = np.max([points.max(axis=(0, 1)) for points, _ in shown], axis=0)
+    points = [points for points, _ in shown] + list(np.moveaxis(_spring_ends(run), 1, 0))
+    low = np.min([one.min(axis=(0, 1)) for one in points], axis=0)
+    high = np.max([one.max(axis=(0, 1)) for one in points], axis=0)
     room = 0.08 * float((high - low).max())
     return low - room, high + room
 
@@ -95,7 +103,7 @@ def scene_in_space(run: Run, frames: int) -> PaperFigure:
     n = run.variables["position"].values.shape[1]
     times = run.time[np.unique(np.linspace(0, len(run.time) - 1, frames).round().astype(int))]
     shown = _surfaces(run, times)
-    low, high = _limits(shown)
+    low, high = _limits(run, shown)
     height = (style.PAGE - 0.72) * (high - low)[1] / (high - low)[0]
     figure = style.new_figure(style.PAGE, float(np.clip(height, 0.8, 5.0)) + 0.54)
     ((ax,),) = style.grid(figure)
@@ -105,6 +113,8 @@ def scene_in_space(run: Run, frames: int) -> PaperFigure:
             colour = style.INK if k < n else style.GREY
             for line in np.split(frame, starts[1:]):
                 ax.plot(*line.T, color=colour, lw=0.7, alpha=shade if k < n else 1.0)
+    for ends in _spring_ends(run)[-1]:
+        ax.plot(*ends.T, color=style.GREY, lw=0.9, marker="o", ms=2.0)
     path = _projected(run.variables["position"].values)
     for body in range(n):
         ax.plot(*path[:, body].T, color=style.BLUE, lw=0.6)
@@ -118,11 +128,14 @@ def movie_in_space(run: Run, time: Floats) -> m.Movie:
     """Return the movie with frames at these times [s]."""
     n = run.variables["position"].values.shape[1]
     shown = _surfaces(run, time)
-    low, high = _limits(shown)
+    low, high = _limits(run, shown)
     layers: list[m.Layer] = []
     for k, (points, starts) in enumerate(shown):
         colour = m.INK if k < n else m.SURFACE
         layers.append(m.Lines(points, starts, np.full((1, len(starts)), colour)))
+    ends = between(time, run.time, _spring_ends(run))
+    if ends.size:
+        layers.append(m.Springs(ends.reshape(len(time), -1, 2)))
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
     labels = ("to the right (m)", "up, as seen (m)")
     view = m.View("motion", layers, low, high, labels, height=height)

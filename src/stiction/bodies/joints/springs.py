@@ -8,15 +8,16 @@ none, so that a damper does not act on it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from stiction.bodies.model import RigidBodies
+    from stiction.bodies.model import RigidBodies, Spring
 
-__all__ = ["Springs", "turned"]
+__all__ = ["Springs", "springs_of", "turned"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,41 +25,59 @@ Floats = npt.NDArray[np.float64]
 class Springs:
     """The springs of a system; places (..., m, 3) are those of bodies, then of supports.
 
+    `bodies.space.springs` has those in space, with d = 3 components of a point instead of 2.
+
+    Parameters
+    ----------
+    points : (s, 2, d) where they are fixed, in the frames of the parts [m]
+    pose : (m, 3) places at the start
+    inverse : (m, 2) inverse masses and moments of inertia, zero of supports
+    reach : (n,) sizes of the bodies [m]
+
     Attributes
     ----------
     ends : (s, 2) numbers of the parts at their ends, from 0
     length : (s,) at which they have no force [m]
     """
 
-    def __init__(self, system: RigidBodies) -> None:
-        springs = system.springs
-        self.n = system.n
+    components: ClassVar[int] = 2
+
+    def __init__(
+        self, springs: Sequence[Spring], points: Floats, pose: Floats, inverse: Floats,
+        reach: Floats,
+    ) -> None:  # fmt: skip
+        self.n, self.inverse, self._reach, self._points = len(reach), inverse, reach, points
         self.ends = np.array([[s.first, s.second] for s in springs], dtype=np.int64) - 1
-        self._points = np.array([[s.on_first, s.on_second] for s in springs], dtype=np.float64)
         self._stiffness = np.array([s.stiffness for s in springs])
         self._damping = np.array([s.damping for s in springs])
-        now = np.linalg.norm(self._apart(self.arms(system.places()), system.places()), axis=-1)
+        now = np.linalg.norm(self._apart(self.arms(pose), pose), axis=-1)
         given = [np.nan if s.length is None else s.length for s in springs]
         self.length = np.where(np.isnan(given), now, given)
-        self.inverse = np.zeros((self.n + len(system.supports), 2))
-        self.inverse[: self.n] = [[1 / b.mass, 1 / b.moment_of_inertia] for b in system.bodies]
-        self._reach = np.array([b.shape.reach for b in system.bodies])
 
     def arms(self, pose: Floats) -> Floats:
-        """Return (..., s, 2, 2) vectors from the centres of the parts to the ends [m]."""
+        """Return (..., s, 2, d) vectors from the centres of the parts to the ends [m]."""
         return turned(pose[..., self.ends, 2], self._points)
 
+    def _by_spin(self, pose: Floats, arms: Floats, velocity: Floats) -> Floats:
+        """Return (..., s, 2, d) velocities of the ends relative to the centres [m/s]."""
+        spin = velocity[..., self.ends, 2:]
+        return np.asarray(spin * np.stack([-arms[..., 1], arms[..., 0]], axis=-1))
+
+    def _moments(self, pose: Floats, end: int, arm: Floats, force: Floats) -> Floats:
+        """Return (..., s, 1) moments of forces (..., s, 2) at one end of each spring [N m]."""
+        return np.asarray(arm[..., :1] * force[..., 1:] - arm[..., 1:] * force[..., :1])
+
     def places(self, pose: Floats) -> Floats:
-        """Return (..., s, 2, 2) places of the ends [m]."""
-        return np.asarray(pose[..., self.ends, :2] + self.arms(pose))
+        """Return (..., s, 2, d) places of the ends [m]."""
+        return np.asarray(pose[..., self.ends, : self.components] + self.arms(pose))
 
     def _apart(self, arms: Floats, pose: Floats) -> Floats:
-        """Return (..., s, 2) vectors from the first ends to the second ones [m]."""
-        at = pose[..., self.ends, :2] + arms
+        """Return (..., s, d) vectors from the first ends to the second ones [m]."""
+        at = pose[..., self.ends, : self.components] + arms
         return np.asarray(at[..., 1, :] - at[..., 0, :])
 
     def _stretched(self, arms: Floats, pose: Floats) -> tuple[Floats, Floats]:
-        """Return (..., s) lengths and (..., s, 2) directions; zero where both ends meet."""
+        """Return (..., s) lengths and (..., s, d) directions; zero where both ends meet."""
         apart = self._apart(arms, pose)
         length = np.linalg.norm(apart, axis=-1)
         with np.errstate(invalid="ignore"):
@@ -77,14 +96,16 @@ class Springs:
         ----------
         velocity : (..., m, 3) of bodies and supports
         """
-        arms = self.arms(pose)
+        return self._of_ends(self.arms(pose), pose, velocity)[:2]
+
+    def _of_ends(
+        self, arms: Floats, pose: Floats, velocity: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return (..., s) tensions of springs and of dampers, and (..., s, d) directions."""
         length, along = self._stretched(arms, pose)
-        spin = velocity[..., self.ends, 2:]
-        moved = velocity[..., self.ends, :2] + spin * np.stack(
-            [-arms[..., 1], arms[..., 0]], axis=-1
-        )
+        moved = velocity[..., self.ends, : self.components] + self._by_spin(pose, arms, velocity)
         rate = ((moved[..., 1, :] - moved[..., 0, :]) * along).sum(axis=-1)
-        return self._stiffness * (length - self.length), self._damping * rate
+        return self._stiffness * (length - self.length), self._damping * rate, along
 
     def loads(self, pose: Floats, velocity: Floats) -> tuple[Floats, Floats]:
         """Return forces and moments of springs, and of dampers, on all parts [N], [N m].
@@ -95,18 +116,17 @@ class Springs:
 
         Returns
         -------
-        Two arrays (..., m, 3).
+        Two arrays as `velocity`.
         """
         arms = self.arms(pose)
-        _, along = self._stretched(arms, pose)
+        *tensions, along = self._of_ends(arms, pose, velocity)
         found = []
-        for tension in self.tensions(pose, velocity):
-            load = np.zeros_like(pose)
+        for tension in tensions:
+            load = np.zeros_like(velocity)
             for end, sign in ((0, 1.0), (1, -1.0)):
                 force = sign * tension[..., None] * along
-                arm = arms[..., end, :]
-                moment = arm[..., 0] * force[..., 1] - arm[..., 1] * force[..., 0]
-                each = np.concatenate([force, moment[..., None]], axis=-1)
+                moment = self._moments(pose, end, arms[..., end, :], force)
+                each = np.concatenate([force, moment], axis=-1)
                 np.add.at(load, self._parts(end), each)
             found.append(load)
         return found[0], found[1]
@@ -118,7 +138,7 @@ class Springs:
     def sizes(self, pose: Floats, velocity: Floats) -> Floats:
         """Return (..., n, 3) sums of the absolute loads of all springs on each body.
 
-        Rounding of loads that cancel is relative to them.
+        Rounding of loads that cancel is relative to them. In the plane.
         """
         tension = sum(np.abs(part) for part in self.tensions(pose, velocity))
         load = np.zeros_like(pose)
@@ -157,6 +177,15 @@ class Springs:
         for row, factor in zip(sums, (self._stiffness, self._damping), strict=True):
             np.add.at(row, self.ends, factor[:, None] * both)
         return float(np.sqrt(sums[0].max())), float(sums[1].max())
+
+
+def springs_of(system: RigidBodies) -> Springs:
+    """Return the springs of a system in the plane."""
+    inverse = np.zeros((system.n + len(system.supports), 2))
+    inverse[: system.n] = [[1 / b.mass, 1 / b.moment_of_inertia] for b in system.bodies]
+    points = np.array([[s.on_first, s.on_second] for s in system.springs], dtype=np.float64)
+    reach = np.array([b.shape.reach for b in system.bodies])
+    return Springs(system.springs, points, system.places(), inverse, reach)
 
 
 def turned(angle: Floats, points: Floats) -> Floats:

@@ -22,6 +22,7 @@ from stiction.bodies.space.rotation import (
     quaternion,
     turn_freely,
 )
+from stiction.bodies.space.springs import SpatialSprings
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
 
@@ -45,14 +46,15 @@ class SpatialMechanics:
     """
 
     components: ClassVar[int] = 3
-    springs: ClassVar[None] = None
-    poisson: ClassVar[bool] = False
     # of contact problems: rounding of four contacts of an edge that slips is above 1e-12
     tolerance: ClassVar[float] = 1e-11
 
     def __init__(self, system: SpatialBodies) -> None:
         self.n, self.size = system.n, system.size
-        self._mu, self._e = float(system.law.mu), system.restitution  # type: ignore[arg-type]
+        self._mu, self._e = system.contact_numbers()
+        self.poisson = system.impact_law == "poisson"
+        self.separate = system.separate()
+        self._all_touch = not self.separate.any()
         found = [_principal(body.moments_of_inertia) for body in system.bodies]
         self.inertia = np.array([moments for moments, _ in found])
         axes = np.array([turn for _, turn in found] + [np.eye(3)] * len(system.supports))
@@ -72,14 +74,25 @@ class SpatialMechanics:
         self.support_pose = np.array(places, dtype=np.float64).reshape(-1, 7)
         self.support_velocity = np.array(moves, dtype=np.float64).reshape(-1, 6)
         self._start = system.start()
+        self.springs = self._springs(system, axes) if system.springs else None
+
+    def _springs(self, system: SpatialBodies, axes: Floats) -> SpatialSprings:
+        """Return the springs; axes (m, 3, 3): principal axes of the parts in their columns."""
+        springs = system.springs
+        points = np.array([[s.on_first, s.on_second] for s in springs], dtype=np.float64)
+        parts = np.array([[s.first, s.second] for s in springs]) - 1
+        own = (points[..., None, :] @ axes[parts])[..., 0, :]
+        inverse = np.stack([self.inverse[:, 0], self.inverse[:, 3:].max(axis=1)], axis=1)
+        pose = self.pose(0.0, self.start()[0])
+        return SpatialSprings(springs, own, pose, inverse, self.reach[: self.n])
 
     def mu(self, contacts: Table[SpatialContact]) -> Floats:
         """Return (c,) coefficients of friction."""
-        return np.full(len(contacts), self._mu)
+        return np.asarray(self._mu[contacts["first"], contacts["second"]])
 
     def restitution(self, contacts: Table[SpatialContact]) -> Floats:
         """Return (c,) coefficients of restitution."""
-        return np.full(len(contacts), self._e)
+        return np.asarray(self._e[contacts["first"], contacts["second"]])
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n, 7) places and quaternions, and (n, 6) velocities, of the principal axes."""
@@ -95,15 +108,16 @@ class SpatialMechanics:
         spin = (matrices(turned) @ v[..., 3:, None])[..., 0]
         return product(turned, conjugate(self._own)), spin
 
-    def pose(self, time: float, q: Floats) -> Floats:
-        """Return (m, 7) places of bodies (n, 7), then of supports at a time."""
-        moved = self.support_pose.copy()
-        moved[:, :3] += time * self.support_velocity[:, :3]
-        return np.concatenate([q, moved])
+    def pose(self, time: Floats | float, q: Floats) -> Floats:
+        """Return (..., m, 7) places of bodies (..., n, 7), then of supports at times (...)."""
+        moved = np.tile(self.support_pose, (*np.shape(time), 1, 1))
+        moved[..., :3] += np.asarray(time)[..., None, None] * self.support_velocity[:, :3]
+        return np.concatenate([q, moved], axis=-2)
 
     def velocity(self, v: Floats) -> Floats:
-        """Return (m, 6) velocities of bodies (n, 6), then of supports."""
-        return np.concatenate([v, self.support_velocity])
+        """Return (..., m, 6) velocities of bodies (..., n, 6), then of supports."""
+        shape = (*v.shape[:-2], *self.support_velocity.shape)
+        return np.concatenate([v, np.broadcast_to(self.support_velocity, shape)], axis=-2)
 
     def kinetic(self, v: Floats) -> float:
         """Return the kinetic energy [J]."""
@@ -143,8 +157,12 @@ class SpatialMechanics:
         return SpatialContact.table(0)
 
     def contacts(self, pose: Floats, within: float) -> Table[SpatialContact]:
-        """Return the contacts whose gap is at most `within` [m]."""
-        return self.surfaces.contacts(pose, within)
+        """Return the contacts of parts that may touch whose gap is at most `within` [m]."""
+        found = self.surfaces.contacts(pose, within)
+        if self._all_touch:
+            return found
+        touching: Table[SpatialContact] = found[~self.separate[found["first"], found["second"]]]
+        return touching
 
     def know(
         self,

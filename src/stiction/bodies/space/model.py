@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contacts import refuse_overlap
-from stiction.bodies.model import ROUNDED, refuse_several
+from stiction.bodies.model import ROUNDED, ContactPair, Spring
+from stiction.bodies.parts import BodySystem
 from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
-from stiction.core.fields import Components, Declared, Finite, Part, Parts, Positive
+from stiction.core.fields import (
+    Choice,
+    Components,
+    Declared,
+    Finite,
+    Part,
+    Parts,
+    Positive,
+)
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.numerics.checks import floats_of, shape_of
 
-__all__ = ["SpatialBodies", "SpatialBody", "SpatialSupport"]
+if TYPE_CHECKING:
+    from stiction.bodies.joints.springs import Springs
+
+__all__ = ["SpatialBodies", "SpatialBody", "SpatialSpring", "SpatialSupport"]
 
 Floats = npt.NDArray[np.float64]
 Three = Sequence[float] | Floats
@@ -44,6 +55,16 @@ _BODIES = Parts(
     1,
 )
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
+_SPRINGS = Parts("they connect bodies.", "give a list of SpatialSpring objects.")
+_PAIRS = Parts(
+    "each of these pairs has its own contact law.", "give a list of ContactPair objects."
+)
+_POINT = Components("m", "it is a point in the frame of the body.")
+_IMPACT_LAW = Choice(
+    ("newton", "poisson"),
+    "restitution is a ratio of velocities (newton) or of impulses (poisson).",
+    "leave it out for Newton's law.",
+)
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
 _RESTITUTION = Finite(
     "1",
@@ -145,7 +166,24 @@ class SpatialSupport(Declared):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpatialBodies(Declared):
+class SpatialSpring(Spring):
+    """A linear spring with a damper, along the line between points of two parts in space.
+
+    Parameters
+    ----------
+    first, second : numbers of the parts from 1: bodies in their order, then supports
+    on_first, on_second : where it is fixed, in the frame of the part [m]
+    stiffness : [N/m]
+    damping : force per rate of its length [N s/m]
+    length : without a force [m]; None for the length at the start
+    """
+
+    on_first: Annotated[Three, _POINT] = (0.0, 0.0, 0.0)
+    on_second: Annotated[Three, _POINT] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpatialBodies(BodySystem):
     """Rigid bodies in space, with impacts and Coulomb friction where they touch.
 
     Parameters
@@ -153,12 +191,17 @@ class SpatialBodies(Declared):
     bodies : in the order of their numbers
     supports : surfaces whose motion is given
     gravity : [m/s^2]
-    law : Coulomb friction of all contacts
-    restitution : Newton's coefficient of all impacts, from 0 to 1 [1]
+    law : Coulomb friction of all contacts, but for those of `pairs`
+    restitution : coefficient of their impacts, from 0 to 1 [1]
+    springs : between bodies and supports
+    pairs : pairs of parts with friction or restitution of their own
+    impact_law : "newton" if restitution is the ratio of normal velocities after and before an
+        impact, "poisson" if that of normal impulses in expansion and compression
 
     Raises
     ------
-    ModelError : if bodies overlap at the start.
+    ModelError : if bodies overlap at the start, a spring has no effect or no direction, or a pair
+        is listed twice.
 
     Examples
     --------
@@ -173,7 +216,6 @@ class SpatialBodies(Declared):
     """
 
     default_method: ClassVar[str] = "TimeStepper"
-    impact_law: ClassVar[str] = "newton"
 
     bodies: Annotated[Sequence[SpatialBody], _BODIES] = field(
         default_factory=lambda: [SpatialBody()]
@@ -182,30 +224,34 @@ class SpatialBodies(Declared):
     gravity: Annotated[Three, _GRAVITY] = (0.0, 0.0, -9.81)
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
     restitution: Annotated[float, _RESTITUTION] = 0.0
+    springs: Annotated[Sequence[SpatialSpring], _SPRINGS] = ()
+    pairs: Annotated[Sequence[ContactPair], _PAIRS] = ()
+    impact_law: Annotated[str, _IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_several("SpatialBodies.law", self.law)
+        self._check_laws()
+        self._check_pairs()
+        self._check_springs()
         from stiction.bodies.space.mechanics import SpatialMechanics
 
         m = SpatialMechanics(self)
         contacts = m.contacts(m.pose(0.0, m.start()[0]), 0.0)
-        refuse_overlap("SpatialBodies.bodies", contacts, self.n, ROUNDED * self.size)
-
-    @property
-    def n(self) -> int:
-        """Number of bodies."""
-        return len(self.bodies)
+        other = ", or give a ContactPair with contact = False for parts that never touch"
+        refuse_overlap("SpatialBodies.bodies", contacts, self.n, ROUNDED * self.size, other)
 
     @property
     def state_size(self) -> int:
         """Numbers in one saved state."""
         return 13 * self.n
 
-    @functools.cached_property
-    def size(self) -> float:
-        """Smallest thickness of a body [m]."""
-        return min(body.shape.thickness for body in self.bodies)
+    def springs_at_start(self) -> tuple[Springs, Floats]:
+        """Return the springs, and (m, 7) places of bodies and supports, at the start."""
+        from stiction.bodies.space.mechanics import SpatialMechanics
+
+        m = SpatialMechanics(self)
+        assert m.springs is not None
+        return m.springs, m.pose(0.0, m.start()[0])
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n, 7) places and quaternions, and (n, 6) velocities and spins, at the start."""

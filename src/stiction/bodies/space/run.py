@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stiction.bodies.outcome import UNSEEN, assembled, of_steps
+from stiction.bodies.outcome import UNSEEN, assembled, of_springs, of_steps
 from stiction.bodies.run import Stepper
 from stiction.bodies.space.mechanics import SpatialMechanics
 from stiction.bodies.space.model import SpatialBodies
@@ -42,6 +42,7 @@ def solve_in_space(system: SpatialBodies, method: TimeStepper, request: Request)
     q, v = record.q[:count], record.v[:count]
     turned, spin = m.to_frames(q, v)
     variables = variables_of(system, q[..., :3], turned, v[..., :3], spin)
+    variables |= of_springs(m, record.save[:count], q, v)
     return assembled(
         system,
         method,
