@@ -234,8 +234,10 @@ def test_moments_balance_in_any_unit_of_length(unit):
         section = GivenSection(1e3, 1e3, bending=unit**2, twist=0.7 * unit**2)
         moment = PointMoment([1.0 * unit, 0.5 * unit, 2.0 * unit])
         line = Straight([0.0, 0.0, 0.0], [unit, 0.0, 0.0])
-        found = equilibrium(CosseratRod(section, line, right=Free(), loads=[moment]))
-        return np.append(found.position[-1], found.clamp_moment[0]) / unit
+        rod = CosseratRod(section, line, right=Free(), loads=[moment])
+        found, path = equilibrium(rod), follow_path(rod, arc=0.2, max_points=6)
+        lengths = np.concatenate([found.position[-1], found.clamp_moment[0], path.tip.ravel()])
+        return np.append(lengths / unit, path.factor)
 
     assert tip(unit) == pytest.approx(tip(1.0), rel=1e-10, abs=1e-10)
 

@@ -372,6 +372,8 @@ class StaticRod:
         self.scale = max(self.scale, bends)
         if self.scale == 0.0:
             self.scale = self._natural_scale(nodes)
+        # torques over the rest length are compared with forces over 1
+        self.arm = np.tile(np.repeat([1.0, rod.rest_length], 3), self.slots)
         # rounding of strains as a force
         self.rounding = 1e-13 * rod.section.axial_stiffness
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
@@ -597,8 +599,7 @@ class StaticRod:
 
     def largest(self, unbalanced: Floats) -> float:
         """Return the largest of forces, and of torques over the rest length, (6 slots,) [N]."""
-        force, torque = np.abs(unbalanced).reshape(-1, 2, 3).max(axis=(0, 2))
-        return float(max(force, torque / self.rod.rest_length))
+        return float(np.abs(unbalanced / self.arm).max())
 
     def force_tolerance(self, factor: float) -> float:
         """Return the largest residual of an equilibrium [N]: the tolerance, or rounding."""
@@ -646,11 +647,15 @@ class _Configuration(NamedTuple):
 
 
 class _Stiffness(NamedTuple):
-    """The tangent of the path: stiffness and load vector, in unknowns scaled by `weight`."""
+    """The tangent of the path: stiffness and load vector, in unknowns scaled by `weight`.
+
+    Residuals are forces, and torques over `arm`.
+    """
 
     matrix: Floats
     load: Floats
     weight: Floats
+    arm: Floats
 
     def tangent(self, before: Floats | None) -> Floats:
         """Return the unit step along the path, on the side of `before`."""
@@ -660,7 +665,8 @@ class _Stiffness(NamedTuple):
 
     def solve(self, row: Floats, right: Floats) -> Floats:
         """Solve the bordered system: the residual, and one further equation `row`."""
-        both = self.weight[:, None] * self._solve(np.column_stack([right[:-1], -self.load]))
+        right_hand = np.column_stack([self.arm * right[:-1], -self.load])
+        both = self.weight[:, None] * self._solve(right_hand)
         return np.append(*bordered(both, row[:-1], float(row[-1]), float(right[-1])))
 
     def _solve(self, right: Floats) -> Floats:
@@ -681,9 +687,9 @@ class _LoadPath:
         self.weight = np.tile([1.0 / length] * 3 + [1.0] * 3, slots) / np.sqrt(slots)
 
     def residual(self, u: _Configuration) -> Floats:
-        """Return unbalanced forces and torques, with the sign of the stiffness."""
+        """Return unbalanced forces, torques over `arm`, with the sign of the stiffness."""
         self.static.restore(u[:2])
-        return -self.static.unbalanced(u.factor)
+        return -self.static.unbalanced(u.factor) / self.static.arm
 
     def tolerance(self, u: _Configuration) -> float:
         """Return the largest residual of an equilibrium."""
@@ -693,7 +699,7 @@ class _LoadPath:
         """Return stiffness and load vector at a configuration."""
         self.static.restore(u[:2])
         load = self.static.load_vector(u.factor)
-        return _Stiffness(self.static.stiffness(), load, self.weight)
+        return _Stiffness(self.static.stiffness(), load, self.weight, self.static.arm)
 
     def moved(self, u: _Configuration, step: Floats) -> _Configuration:
         """Return the configuration after a scaled step."""

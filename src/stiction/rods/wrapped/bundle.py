@@ -39,6 +39,8 @@ class StaticRods(StaticRod):
         self.rounding = max(rod.rounding for rod in each)
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
         rows = rk.material_of(self.mat)
+        # a torque over the element length is an error of the shear force
+        self.arm = np.repeat([np.ones(self.slots), rows.length], 3, axis=0).T.ravel()
         self.elements = np.flatnonzero(rows.axial > 0.0)
         first = np.array(self.offsets[:-1])
         self.nodes = np.setdiff1d(np.arange(self.slots), first)

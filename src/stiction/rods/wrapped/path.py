@@ -96,7 +96,8 @@ class WrappedPath:
     bending_strain : (t,) largest curvature times the radius [1]
     clamp_force, clamp_moment : (t, rod, 2, 3) reactions of the supports of start and end on each
         rod, in space: force [N], and moment about the end node [N m]
-    residual : (t,) largest unbalanced force over the largest force in the rod [1]
+    residual : (t,) largest unbalanced force, or torque over the element length, over the largest
+        force in the rod [1]
     energy : the ledger of energies; its heat of dampers is that of drag at each `limit_point`: the
         energy that the rods lose there
     audit : checks over all steps

@@ -76,8 +76,9 @@ class Solution(NamedTuple):
     """What Newton's method found.
 
     at, laws : of the contacts
-    residual : largest unbalanced force over the largest force in the rod [1]
-    drag : largest force of drag in that balance, over the same force [1]
+    residual : largest unbalanced force, or torque over the element length, over the largest force
+        in the rod [1]
+    drag : largest force or torque of drag in that balance, likewise [1]
     iterations : of Newton's method
     """
 
@@ -100,7 +101,10 @@ class _Given(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """Residuals of a configuration: of forces `right`, and of laws; `size` is their norm [N]."""
+    """Residuals of a configuration: of forces and torques `right`, and of laws.
+
+    size : norm of both, with torques over the element length [N]
+    """
 
     at: Kinematics
     traction: Floats
@@ -339,13 +343,13 @@ class WrappedProblem:
                 # contacts close and open only where the others obey their laws
                 trial = self._trial(given, trial.at.basis, trial.traction, None)
             scale = self.force_scale()
-            worst = max(float(np.abs(trial.right).max()), trial.law.error) / scale
+            worst = max(static.largest(trial.right), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
                 if self._pass_through(trial.at):
                     return None
                 state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
-                moves = self._moves(reference) if drag > 0.0 else np.zeros(1)
-                resistance = drag * float(np.abs(moves).max()) / scale
+                resists = drag * self._moves(reference).reshape(6, -1).T.ravel()
+                resistance = static.largest(resists) / scale
                 return state, Solution(trial.at, trial.law, worst, resistance, iteration)
             step = self._step(trial, drag)
             if step is None:
@@ -398,7 +402,7 @@ class WrappedProblem:
             slides=slides,
             viscosity=given.viscosity,
         )
-        size = float(np.sqrt(right @ right + (law.inner**2).sum()))
+        size = float(np.hypot(np.linalg.norm(right / self.static.arm), np.linalg.norm(law.inner)))
         return _Trial(at, traction, closed, right, law, size)
 
     def _moves(self, start: Reference) -> Floats:
