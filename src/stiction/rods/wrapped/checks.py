@@ -22,6 +22,7 @@ __all__ = [
     "check_fineness",
     "check_friction",
     "check_gaps",
+    "check_inertia",
     "check_overlap",
     "check_rods",
     "check_supports",
@@ -174,6 +175,15 @@ def _is_held(rod: CosseratRod, mu: float) -> bool:
         try_ = "give left = Clamped(), or friction = Coulomb(0.3)."
         raise ModelError("wrapped_path.rod", f"{got} without friction", needs, why, try_)
     return False
+
+
+def check_inertia(rods: Sequence[CosseratRod]) -> None:
+    """Raise ModelError for rods with internal damping, which wrapped rods do not have."""
+    for i, rod in enumerate(rods, start=1):
+        if rod.internal_damping:
+            where = f"wrapped_path.rod[{i}].internal_damping"
+            got, why = f"{rod.internal_damping:g} s with inertia", "wrapped rods are elastic."
+            raise ModelError(where, got, "0", why, "give `drag`, or solve Rods.")
 
 
 def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:

@@ -23,6 +23,7 @@ from stiction.rods.wrapped.checks import (
     check_fineness,
     check_friction,
     check_gaps,
+    check_inertia,
     check_overlap,
     check_rods,
     check_supports,
@@ -37,6 +38,7 @@ from stiction.rods.wrapped.contact import (
     force_and_moment,
     rotation_since,
 )
+from stiction.rods.wrapped.inertia import initial_velocity
 from stiction.rods.wrapped.problem import TOUCHING, Solution, State, WrappedProblem
 
 __all__ = ["WrappedPath", "wrapped_path"]
@@ -83,6 +85,7 @@ class WrappedPath:
     time : (t,) [s]
     elements : number of elements of each rod
     position : (t, node, 3) [m]
+    velocity : (t, node, 3) zero without inertia [m/s]
     section_force : (t, element, 3) force of what follows on what comes before, in space [N]
     tension : (t, element) its component along the axis [N]
     node, partner : (contact,) numbers from 0 of node and body of each contact; rods count after the
@@ -98,8 +101,8 @@ class WrappedPath:
         rod, in space: force [N], and moment about the end node [N m]
     residual : (t,) largest unbalanced force, or torque over the element length, over the largest
         force in the rod [1]
-    energy : the ledger of energies; its heat of dampers is that of drag at each `limit_point`: the
-        energy that the rods lose there
+    energy : the ledger of energies; its heat of dampers is that of drag, without inertia at each
+        `limit_point`: the energy that the rods lose there
     audit : checks over all steps
     steps, iterations : number of accepted steps, and of iterations of Newton's method
     losses : `no_continuation` where the path ends before the last time, since all friction is at
@@ -110,6 +113,7 @@ class WrappedPath:
     time: Floats
     elements: Sequence[int]
     position: Floats
+    velocity: Floats
     section_force: Floats
     tension: Floats
     node: Ints
@@ -157,23 +161,30 @@ class WrappedPath:
 
 
 class _Energies(NamedTuple):
-    """Stored energy; work, (contact,) heat of friction, and heat of drag since the start [J]."""
+    """Stored energy; work, (contact,) heat of friction, and heat of drag since the start [J].
+
+    With inertia: kinetic energy, and what implicit Euler dissipates since the start.
+    """
 
     stored: float
     work: float
     heat: Floats
     drag: float = 0.0
+    kinetic: float = 0.0
+    scheme: float = 0.0
 
 
 class _Balance(NamedTuple):
     """Forces at a state, its supports, and energies with what the step to it loses [J].
 
     forces : of loads and supports, of bodies, and tractions
+    inertial : (2, 3, slots) inertial forces and torques, zero without inertia [N], [N m]
     exchanged : sum of the absolute works of loads and supports at all nodes in the step [J]
     """
 
     forces: tuple[Floats, Floats, Floats]
     supports: Floats
+    inertial: Floats
     energy: _Energies
     lost: float
     exchanged: float
@@ -188,6 +199,7 @@ def wrapped_path(
     self_contact: bool = False,
     turn: float | None = None,
     settle: bool = True,
+    inertia: bool = False,
     steps: int = 50,
     tolerance: float = 1e-8,
     max_iterations: int = 20,
@@ -213,6 +225,9 @@ def wrapped_path(
         rod once, instead of only the closest
     settle : whether the rod takes its loads of the first time without friction, as if it was
         shaken; otherwise with friction from the given centreline on
+    inertia : whether the rods have mass: the path is then their motion in steps of implicit Euler,
+        which is of first order and dissipates (`energy.algorithmic`). It starts with the velocities
+        of `motion` from the equilibrium, or with settle = False from the given centreline
     steps : least number of steps
     tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rod
     max_iterations : of Newton's method; a step that needs more is halved
@@ -245,13 +260,15 @@ def wrapped_path(
     check_rods(rods, partners, self_contact=self_contact)
     check_turn(turn, rods, self_contact=self_contact)
     mu = check_friction(friction, rods)
-    held = check_supports(rods, mu)
+    if inertia:
+        check_inertia(rods)
+    held = inertia or check_supports(rods, mu)
     problem = WrappedProblem(
         rods, partners, float(times[0]), tolerance, max_iterations, self_contact, turn
     )
     longest, rough = float(times[-1] - times[0]) / steps, friction is not None
     stepper = _Stepper(problem, mu, max_steps, longest, held=held, has_friction=rough)
-    stepper.start(0.0 if settle else mu)
+    stepper.start(0.0 if settle else mu, inertia=inertia, settle=settle)
     for time in times[1:].tolist():
         stepper.advance(time)
         stepper.save()
@@ -282,17 +299,20 @@ class _Stepper:
         count = len(problem.contacts.node)
         self.energy = _Energies(0.0, 0.0, np.zeros(count))
         self.slip = np.zeros(count)
+        self.inertial = np.zeros((2, *problem.static.r.shape))
+        self.gap: Floats
         self.step_length = longest
         self.steps = self.iterations = 0
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
         self.saved: list[tuple[Any, ...]] = []
-        # time [s], stored energy, work, heat of friction and of drag [J] of every step
-        self.every: list[tuple[float, float, float, float, float]] = []
+        # time [s], kinetic and stored energy, work, heat of friction, of drag and of the scheme [J]
+        # of every step
+        self.every: list[tuple[float, ...]] = []
         self.losses: list[Loss] = []
 
-    def start(self, mu: float) -> None:
+    def start(self, mu: float, *, inertia: bool, settle: bool) -> None:
         """Apply loads and natural curvature of the first time, from the given centreline."""
         problem = self.problem
         places = problem.placements(self.state.time)
@@ -301,7 +321,13 @@ class _Stepper:
         check_gaps(at.gap, problem.contacts, problem.strands, len(problem.partners))
         check_overlap(problem.rods, [self.state.r[:, s.nodes].T for s in problem.strands])
         self._check_fineness(at, at.gap <= TOUCHING * problem.contacts.radius)
-        self._relax(self.state.time, mu)
+        if inertia and not settle:
+            self.state, self.solution = problem.given_state(self.state)
+        else:
+            self._relax(self.state.time, mu)
+        if inertia:
+            velocity = initial_velocity(problem.rods, problem.static)
+            self.state = self.state._replace(velocity=velocity)
         # the path of slip starts here
         self._accept(None)
         self.save()
@@ -360,7 +386,8 @@ class _Stepper:
             touches = self.mu == 0.0 or (self.solution.laws.mode != OPEN).any()
             guess = None if touches else self._guess(self.mu, target)
             found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
-            if found is not None and self.mu == 0.0:
+            moves = self.state.velocity is not None
+            if found is not None and self.mu == 0.0 and not moves:
                 found = self._near(found, target)
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
@@ -369,7 +396,7 @@ class _Stepper:
                     return
                 if self.step_length < _SHORTEST * self.longest:
                     raise self._unsolved(f"{self.steps} steps")
-                if self.mu > 0.0 or self.step_length > _SNAPS * self.longest:
+                if moves or self.mu > 0.0 or self.step_length > _SNAPS * self.longest:
                     continue
             before = self.state
             if found is None:
@@ -437,20 +464,48 @@ class _Stepper:
         contacts = problem.contact_forces(at, state.traction)
         # what supports add to balance the rest
         supported = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
-        supports = np.where(supported, -(problem.elastic() + loads + contacts), 0.0)
-        stored = problem.stored_energy()
+        balance = problem.elastic() + loads + contacts
+        resisted = 0.0 if state.velocity is None else problem.inertia.drag * state.velocity
+        inertial = self._inertial(before, state, np.where(supported, 0.0, balance - resisted))
+        supports = np.where(supported, inertial + resisted - balance, 0.0)
+        stored, kinetic = problem.stored_energy(), problem.kinetic_energy(state)
         after = (loads + supports, self._pull_of_partners(state, at), state.traction)
         if before is None:
-            return _Balance(after, supports, _Energies(stored, 0.0, self.energy.heat), 0.0, 0.0)
+            energy = _Energies(stored, 0.0, self.energy.heat, 0.0, kinetic)
+            return _Balance(after, supports, inertial, energy, 0.0, 0.0)
         mean = [0.5 * (x + y) for x, y in zip(self.forces, after, strict=True)]
         turn, _ = rotation_since(before.q.T, state.q.T)
-        each = mean[0] * np.stack([state.r - before.r, turn.T])
+        moves = np.stack([state.r - before.r, turn.T])
+        each = mean[0] * moves
         work = float(each.sum()) + self._work_of_partners(before, state.time, mean[1])
         heat = -(mean[2][:, 1:] * at.slip).sum(axis=1)
-        old = self.energy
-        lost = old.stored + work - stored - float(heat.sum())
-        energy = _Energies(stored, old.work + work, old.heat + heat, old.drag)
-        return _Balance(after, supports, energy, lost, float(np.abs(each).sum()))
+        old, scheme, drag = self.energy, 0.0, 0.0
+        if state.velocity is not None and before.velocity is not None:
+            mean_velocity = 0.5 * (before.velocity + state.velocity)
+            drag = float((problem.inertia.drag * mean_velocity * moves).sum())
+            # the law of motion holds at the end of the step, work is that of mean forces
+            scheme = problem.dissipated(before, state)
+            scheme -= 0.5 * float(((inertial - self.inertial) * moves).sum())
+            # contacts that close or open within the step
+            scheme -= float((mean[2][:, 0] * (at.gap - self.gap)).sum())
+        lost = old.stored + old.kinetic + work - stored - kinetic - float(heat.sum())
+        lost -= scheme + drag
+        sums = old.work + work, old.heat + heat, old.drag + drag
+        energy = _Energies(stored, *sums, kinetic, old.scheme + scheme)
+        return _Balance(after, supports, inertial, energy, lost, float(np.abs(each).sum()))
+
+    def _inertial(self, before: State | None, state: State, unbalanced: Floats) -> Floats:
+        """Return (2, 3, slots) inertial forces and torques at the end of a step.
+
+        unbalanced : those at the start of the motion, where no support acts
+        """
+        if state.velocity is None:
+            return np.zeros_like(unbalanced)
+        if before is None:
+            return unbalanced
+        motion = self.problem.motion(before, state.time)
+        assert motion is not None
+        return motion.forces(state.velocity, state.q)
 
     def _near(self, found: tuple[State, Solution], end: float) -> tuple[State, Solution] | None:
         """Return the state that Newton's method found at `end`; None to halve the step, or to snap.
@@ -480,9 +535,10 @@ class _Stepper:
         """
         at, mode = self.solution.at, self.solution.laws.mode
         self._check_fineness(at, mode != OPEN)
-        self.forces, self.supports, self.energy, lost, _ = self._balance(
+        self.forces, self.supports, self.inertial, self.energy, lost, _ = self._balance(
             before, self.state, self.solution
         )
+        self.gap = at.gap
         if before is not None:
             if snaps:
                 drag = max(lost, 0.0)
@@ -490,8 +546,10 @@ class _Stepper:
                 self._note_snap(before, drag)
             self.slip = self.slip + np.linalg.norm(at.slip, axis=1) * (mode == SLIP)
             self._extremes()
-        stored, work, heat, drag = self.energy
-        self.every.append((self.state.time, stored, work, float(heat.sum()), drag))
+        e = self.energy
+        self.every.append(
+            (self.state.time, e.kinetic, e.stored, e.work, float(e.heat.sum()), e.drag, e.scheme)
+        )
 
     def _note_snap(self, before: State, drag: float) -> None:
         """Record the motion to another equilibrium, where none was found beside the last one.
@@ -568,6 +626,11 @@ class _Stepper:
                 moment[i, k] = (np.cross(arm, pull, axis=0) + turn).sum(axis=1)
         return force, moment
 
+    def _velocity(self) -> Floats:
+        """Return (3, slots) velocities of nodes, zero without inertia [m/s]."""
+        velocity = self.state.velocity
+        return np.zeros_like(self.state.r) if velocity is None else velocity[0]
+
     def save(self) -> None:
         """Record the state."""
         problem, at = self.problem, self.solution.at
@@ -580,6 +643,7 @@ class _Stepper:
             (
                 self.state.time,
                 self.state.r[:, static.nodes].T,
+                self._velocity()[:, static.nodes].T,
                 n.T.copy(),
                 (n * axis).sum(axis=0),
                 self.solution.laws.mode,
@@ -602,15 +666,25 @@ class _Stepper:
         energies = columns[-1]
         ledger = Ledger(
             time=time,
-            kinetic=np.zeros(len(time)),
+            kinetic=np.array([e.kinetic for e in energies]),
             stored=np.array([e.stored for e in energies]),
             external_work=np.array([e.work for e in energies]),
             friction_heat=np.array([e.heat for e in energies]),
             viscous_heat=np.array([e.drag for e in energies]),
+            algorithmic=np.array([e.scheme for e in energies]),
         )
         contacts, static = self.problem.contacts, self.problem.static
         names = (
-            *("time", "position", "section_force", "tension", "mode", "gap", "normal_force"),
+            *(
+                "time",
+                "position",
+                "velocity",
+                "section_force",
+                "tension",
+                "mode",
+                "gap",
+                "normal_force",
+            ),
             *("contact_force", "slip", "strain", "bending_strain"),
             *("clamp_force", "clamp_moment", "residual"),
         )
@@ -628,9 +702,10 @@ class _Stepper:
 
     def _ledger_of_steps(self) -> Ledger:
         """Return the ledger of all steps, whose heat is that of all contacts together."""
-        time, stored, work, heat, drag = np.array(self.every).T
-        zero = np.zeros(len(time))
-        return Ledger(time, zero, stored, work, heat[:, None], viscous_heat=drag)
+        time, kinetic, stored, work, heat, drag, scheme = np.array(self.every).T
+        return Ledger(
+            time, kinetic, stored, work, heat[:, None], viscous_heat=drag, algorithmic=scheme
+        )
 
     def _checks(self, ledger: Ledger) -> list[Check]:
         worst, tolerance = self.worst, self.problem.tolerance

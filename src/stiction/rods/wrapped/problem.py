@@ -36,6 +36,7 @@ from stiction.rods.wrapped.contact import (
     rotation_since,
     tangential_basis,
 )
+from stiction.rods.wrapped.inertia import Inertia, Motion
 from stiction.rods.wrapped.obstacles import Placement, elapsed, placement_at
 from stiction.rods.wrapped.pairs import Contacts, Reference, Strand, all_pairs, contacts_of
 
@@ -63,6 +64,7 @@ class State(NamedTuple):
     traction : (k, 3) lambda of the contacts [N]
     basis : (k, 3, 2) their tangential bases
     time : since the start [s]
+    velocity : (2, 3, slots) of nodes, and angular velocities of frames; None without inertia
     """
 
     r: Floats
@@ -70,6 +72,7 @@ class State(NamedTuple):
     traction: Floats
     basis: Floats
     time: float
+    velocity: Floats | None = None
 
 
 class Solution(NamedTuple):
@@ -98,6 +101,7 @@ class _Given(NamedTuple):
     mu: float
     viscosity: float
     drag: float
+    motion: Motion | None
 
 
 class _Trial(NamedTuple):
@@ -147,6 +151,7 @@ class WrappedProblem:
         self.rods, self.partners, self.start_time = rods, partners, start
         self.tolerance, self.max_iterations = tolerance, max_iterations
         self.static = StaticRods([_at_rest(rod) for rod in rods], tolerance, max_iterations)
+        self.inertia = Inertia.of(rods, self.static)
         self.moved, self.loads, self.strands = [], [], []
         rows = rk.material_of(self.static.mat)
         for rod, offset in zip(rods, self.static.offsets, strict=False):
@@ -331,7 +336,8 @@ class WrappedProblem:
         self.set_ends(time)
         loads, places = self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
-        given = _Given(reference, loads, places, mu, viscosity, drag)
+        motion = self.motion(start, time)
+        given = _Given(reference, loads, places, mu, viscosity, drag, motion)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
         basis = reference.basis if guess is None else guess.basis
         trial = self._trial(given, basis, first.traction, None, slides=True)
@@ -347,11 +353,14 @@ class WrappedProblem:
             if iteration > 0 and worst <= self.tolerance:
                 if self._pass_through(trial.at):
                     return None
-                state = State(*static.copy_state(), trial.traction, trial.at.basis, time)
-                resists = drag * self._moves(reference).reshape(6, -1).T.ravel()
+                moves = self.displacements(reference)
+                velocity = None if motion is None else moves / motion.length
+                found = *static.copy_state(), trial.traction, trial.at.basis, time, velocity
+                state = State(*found)
+                resists = drag * self._resisted(moves).reshape(6, -1).T.ravel()
                 resistance = static.largest(resists) / scale
                 return state, Solution(trial.at, trial.law, worst, resistance, iteration)
-            step = self._step(trial, drag)
+            step = self._step(trial, drag, motion)
             if step is None:
                 return None
             trial = self._moved_by(given, trial, step)
@@ -391,7 +400,10 @@ class WrappedProblem:
         traction = np.where(closed[:, None], traction, 0.0)
         total = self.elastic() + given.loads + self.contact_forces(at, traction)
         if given.drag > 0.0:
-            total -= given.drag * self._moves(given.start)
+            total -= given.drag * self._resisted(self.displacements(given.start))
+        if given.motion is not None:
+            velocity = self.displacements(given.start) / given.motion.length
+            total -= given.motion.forces(velocity, self.static.q) + self.inertia.drag * velocity
         right = np.concatenate([total[0], total[1]]).T.ravel() * self.static.free
         law = laws(
             at,
@@ -405,10 +417,44 @@ class WrappedProblem:
         size = float(np.hypot(np.linalg.norm(right / self.static.arm), np.linalg.norm(law.inner)))
         return _Trial(at, traction, closed, right, law, size)
 
-    def _moves(self, start: Reference) -> Floats:
-        """Return (2, 3, slots) displacements, and rotations times the square of the radius."""
+    def displacements(self, start: Reference) -> Floats:
+        """Return (2, 3, slots) displacements of nodes and rotation vectors of frames in a step."""
         turn, _ = rotation_since(start.frames.T, self.static.q.T)
-        return np.stack([self.static.r - start.nodes, self.contacts.radius**2 * turn.T])
+        return np.stack([self.static.r - start.nodes, turn.T])
+
+    def _resisted(self, moves: Floats) -> Floats:
+        """Return displacements, and rotations times the square of the radius."""
+        return moves * np.array([1.0, self.contacts.radius**2])[:, None, None]
+
+    def motion(self, start: State, time: float) -> Motion | None:
+        """Return the step from `start` to a time; None without inertia."""
+        if start.velocity is None:
+            return None
+        momentum = self.inertia.momentum(start.velocity, start.q)
+        return Motion(self.inertia, time - start.time, momentum)
+
+    def kinetic_energy(self, state: State) -> float:
+        """Return the kinetic energy [J], zero without inertia."""
+        if state.velocity is None:
+            return 0.0
+        return 0.5 * float((self.inertia.momentum(state.velocity, state.q) * state.velocity).sum())
+
+    def dissipated(self, before: State, state: State) -> float:
+        """Return the kinetic energy that implicit Euler dissipates in a step [J]."""
+        assert before.velocity is not None
+        assert state.velocity is not None
+        after = self.inertia.momentum(state.velocity, state.q)
+        change = after - self.inertia.momentum(before.velocity, before.q)
+        return 0.5 * float((change * (state.velocity - before.velocity)).sum())
+
+    def given_state(self, state: State) -> tuple[State, Solution]:
+        """Return a state that no forces need to balance, with its open and closed contacts."""
+        reference = self.reference(state, state.time)
+        given = _Given(
+            reference, self.loads_at(state.time), self.placements(state.time), *[0.0] * 3, None
+        )
+        trial = self._trial(given, state.basis, state.traction, None)
+        return state, Solution(trial.at, trial.law, 0.0, 0.0, 0)
 
     def _moved_by(self, given: _Given, before: _Trial, step: tuple[Floats, Floats]) -> _Trial:
         """Take a Newton step, shortened to a rotation.
@@ -425,21 +471,24 @@ class WrappedProblem:
             traction = before.traction + factor * more
             return self._trial(given, before.at.basis, traction, before.closed)
 
-    def _step(self, trial: _Trial, drag: float) -> tuple[Floats, Floats] | None:
+    def _step(
+        self, trial: _Trial, drag: float, motion: Motion | None
+    ) -> tuple[Floats, Floats] | None:
         """Return the Newton step of all unknowns, and of the tractions (k, 3)."""
         from scipy.sparse.linalg import splu
 
         closed, size = trial.closed, self.static.size
         law = trial.law.residual[closed]
         try:
-            step = splu(self._matrix(trial, drag)).solve(np.append(trial.right, -law.ravel()))
+            matrix = self._matrix(trial, drag, motion)
+            step = splu(matrix).solve(np.append(trial.right, -law.ravel()))
         except RuntimeError:
             return None
         more = np.zeros_like(trial.traction)
         more[closed] = step[size:].reshape(-1, 3)
         return (step[:size], more) if np.isfinite(step).all() else None
 
-    def _matrix(self, trial: _Trial, drag: float) -> csc_array:
+    def _matrix(self, trial: _Trial, drag: float, motion: Motion | None) -> csc_array:
         """Return Newton's matrix: of forces by unknowns and tractions, and of the laws by both.
 
         Only closed contacts enter: open ones have no traction.
@@ -483,6 +532,10 @@ class WrappedProblem:
         every = np.concatenate([elastic.data, values[there]])
         if drag > 0.0:
             where, every = self._with_drag(where, every, drag)
+        if motion is not None:
+            moving = np.flatnonzero(self.static.free)
+            at_free, added = motion.inertia.entries(self.static.q, motion.length, moving)
+            where, every = np.hstack([where, at_free]), np.concatenate([every, added])
         return csc_array(coo_array((every, tuple(where)), shape=(total, total)))
 
     def _with_drag(self, where: Ints, values: Floats, drag: float) -> tuple[Ints, Floats]:
