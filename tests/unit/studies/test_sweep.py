@@ -62,7 +62,8 @@ def test_names_and_counts_of_numpy_are_those_of_python(chain, tmp_path):
 
     first = study(np.str_, np.int64)
     # the same study: no member is solved again, and another digest would be refused
-    assert study(str, int).manifest == first.manifest and first.complete
+    assert study(str, int).manifest == first.manifest
+    assert first.complete
 
 
 def test_the_longest_lists_have_room_in_any_order(tmp_path):
