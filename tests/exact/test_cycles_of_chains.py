@@ -61,6 +61,24 @@ def test_a_multiple_of_the_period_of_the_force():
         np.testing.assert_allclose(turning, amplitude, atol=1e-12)
 
 
+def test_a_step_after_two_periods():
+    """A step that no run of the search reaches: the load does not repeat."""
+    ratio, friction = ORBITS[0][:2]
+    late = st.chains.PiecewiseLinear([1e3, 1001.0], [0.0, 3.0])
+    before = st.chains.PiecewiseLinear([-2.0, -1.0], [0.1, 0.0])
+    sine = st.chains.Sine(1.0, ratio, np.pi / 2)
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0}
+    forced, guess = {"period": 2.0 * np.pi / ratio, "settle": 60.0}, [1.0, 0.5]
+    steps = st.Chain(**block, load=st.chains.SumOf([sine, late]), law=st.Coulomb(friction))
+    with pytest.raises(st.SolveError, match=r"a load that changes at t = 1000; needs a load that"):
+        st.find_cycle(steps, guess, RUNS, **forced)
+    repeats = st.Chain(**block, load=st.chains.SumOf([sine, before]), law=st.Coulomb(friction))
+    assert len(st.find_cycle(repeats, guess, RUNS, **forced).order) == 2
+    belt = st.Chain(**block, load=late, law=st.StaticKinetic(0.5, 0.3), belt_speed=0.2)
+    with pytest.raises(st.SolveError, match=r"a load that changes at t = 1000"):
+        st.find_cycle(belt, (0.25, 0.2))
+
+
 def test_stick_slip_on_a_belt():
     """Period 2 d / V + 2 (pi - arctan(d / V)) with d = mu_s - mu_k; the orbit forgets its past."""
     speed, drop = 0.2, 0.2

@@ -211,3 +211,19 @@ def test_a_parameter_constant_along_a_branch_has_no_folds():
 def test_modes_of_another_kind_are_refused(mode):
     with pytest.raises(st.ModelError, match="mode"):
         st.switching.find_equilibrium(st.BeltOscillator(), [1.0, 0.0], mode=mode)
+
+
+def test_eigenvalues_of_a_field_that_changes_over_a_small_part_of_the_scale():
+    """Friction -y/2 + d tanh(y / d): wide differences would see the viscous part alone."""
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 10.0,
+        f_plus=lambda x, p: [x[1], 0.5 - x[0] - 0.5 * x[1] + p.d * np.tanh(x[1] / p.d)],
+        f_minus=lambda x, p: [x[1], -x[0]],
+        x0=[0.4, 0.0],
+        parameters={"d": 1.0},
+    )
+    wanted = 0.25 + np.sqrt(0.9375) * np.array([1j, -1j])
+    for width in (1.0, 0.03, 1e-3, 1e-5):
+        found = st.switching.find_equilibrium(flow.with_parameters(d=width), [0.4, 0.0])
+        assert not found.stable
+        np.testing.assert_allclose(found.eigenvalues, wanted, atol=1e-9)

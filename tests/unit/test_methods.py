@@ -32,6 +32,11 @@ def test_a_field_of_another_method_is_refused(label):
         assert f"{name} is a field of {', '.join(owners)}." in said
 
 
+def test_the_example_is_a_method_of_the_same_subpackage():
+    with pytest.raises(st.ModelError, match=r"Try: bodies\.TimeStepper\(step=0\.1\)\."):
+        st.bodies.EventDriven(step=0.1)
+
+
 def test_a_field_of_no_method_is_refused():
     for make in (st.EventDriven, st.Quasistatic, st.solids.Quasistatic, st.ThetaStepper):
         with pytest.raises(st.ModelError, match=r"stepp: got 3.*\n.*no method has a field"):

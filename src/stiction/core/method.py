@@ -118,6 +118,9 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
         if name in known:
             continue
         others = methods_with(name, cls.__name__)
+        room = label_of(cls).partition(".")[0]
+        # methods of the same subpackage may solve the same system
+        near = [label for label in others if label.startswith(f"{room}.")] or others
         raise ModelError(
             f"{cls.__name__}.{name}",
             repr(value),
@@ -125,7 +128,7 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
             f"{name} is a field of {', '.join(others)}."
             if others
             else "no method has a field of this name.",
-            _example(others[0], name, value) if others else nearest(name, known),
+            _example(near[0], name, value) if near else nearest(name, known),
         )
 
 

@@ -110,7 +110,7 @@ class Reading:
             )
             try_ = 'for example results=("stop_time", "max(onset_force)", "energy.friction_heat").'
             raise ScenarioError("results", repr(results), needs, why, try_)
-        names = tuple(dict.fromkeys(k for k in given if isinstance(k, str)))
+        names = tuple(dict.fromkeys(str(k) for k in given if isinstance(k, str)))
         return cls(names, tuple(k for k in given if not isinstance(k, str)))
 
 

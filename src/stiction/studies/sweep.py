@@ -141,7 +141,8 @@ class Sweep(Record):
             why, try_ = "it is a number of saved times.", "for example 200; 0 saves none."
             each = 8.0 * (self.scenario.system.state_size + 1)
             where = "Sweep.trajectories"
-            whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
+            count = whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
+            object.__setattr__(self, "trajectories", count)
         given: tuple[object, object] = (self.design, self.fields)
         if not isinstance(given[0], Design):
             needs, why = "a design, such as Grid()", "a design combines the values to members."
@@ -151,6 +152,9 @@ class Sweep(Record):
             needs, why = "a dictionary {path: values}", "its keys name the varied fields."
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
+        # strings of NumPy are strings that the manifest cannot encode
+        object.__setattr__(self, "fields", {_plain(path): v for path, v in given[1].items()})
+        object.__setattr__(self, "title", _plain(self.title))
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         Reading.of(self.results)
         _check_extremes(self.scenario, places, self._columns)
@@ -251,7 +255,7 @@ class Sweep(Record):
             variables = variables_of(results, values, units, unit)
             measured = Manifest(inputs, description, variables, 1, ())
             each = time_in_a_block(dataclasses.replace(job, manifest=measured), each) or each
-            size = chunk or _chunk_of(each, self.members, workers, variables)
+            size = int(chunk or 0) or _chunk_of(each, self.members, workers, variables)
             manifest = Manifest(inputs, description, variables, size, ())
             store.begin(manifest)
         manifest, every = _add_members(store, manifest, values, self.design)
@@ -298,6 +302,11 @@ class Sweep(Record):
         digested = {key: value for key, value in description.items() if key != "title"}
         every = repr((sorted(digested.items()), prints))
         return description, hashlib.sha256(every.encode()).hexdigest()
+
+
+def _plain(text: Any) -> Any:
+    """Return a string of NumPy as a string of Python, any other value as it is."""
+    return str(text) if isinstance(text, str) else text
 
 
 def _scenario(sweep: Sweep) -> Scenario:

@@ -53,6 +53,19 @@ def test_same_as_single_runs(chain, tmp_path):
     assert "12 of 12" in str(seen[-1])
 
 
+def test_names_and_counts_of_numpy_are_those_of_python(chain, tmp_path):
+    def study(text, count):
+        fields, results = {text("law.mu"): [0.1, 0.2]}, (text("max(onset_force)"),)
+        more = {"t_span": (0.0, 8.0), "trajectories": count(3), "title": text("a title")}
+        sweep = st.Sweep(chain, fields, results=results, **more)
+        return sweep.run(tmp_path / "study", workers=1, chunk=count(1))
+
+    first = study(np.str_, np.int64)
+    # the same study: no member is solved again, and another digest would be refused
+    assert study(str, int).manifest == first.manifest
+    assert first.complete
+
+
 def test_the_longest_lists_have_room_in_any_order(tmp_path):
     chain = st.Chain(mass=1.0, stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.2), n=2)
     rows = []

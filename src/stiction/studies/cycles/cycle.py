@@ -297,6 +297,29 @@ def check_second_period(problem: Shooting, u: Floats) -> None:
             needs, why = "the period of the force", "the force repeats after its period."
             try_ = "correct `period`, or give a multiple of it."
             raise SolveError(explain("find_cycle", got, needs, why, try_))
+    _check_steps(system, 2.0 * period)
+
+
+def _check_steps(system: Any, until: float) -> None:
+    """Check that a load has no step or ramp of which runs up to the time `until` know nothing.
+
+    Raises
+    ------
+    SolveError : if the linear part of the load first changes after `until`.
+
+    Verified by: tests/exact/test_cycles_of_chains.py::test_a_step_after_two_periods
+    """
+    if not hasattr(system, "load"):
+        return
+    p = system.load.segments()
+    steps = p.offset[:-1] + p.rate[:-1] * np.diff(p.time) - p.offset[1:]
+    changes = (np.abs(steps) > 1e-9 * np.abs(p.offset).max()) | (np.diff(p.rate) != 0.0)
+    times = p.time[1:][changes & (p.time[1:] > 0.0)]
+    if times.size and times[0] > until:
+        got, needs = f"a load that changes at t = {times[0]:.9g}", "a load that repeats"
+        why = "an orbit is periodic for all times, and runs up to that time do not show the change."
+        try_ = "leave this part of the load out."
+        raise SolveError(explain("find_cycle", got, needs, why, try_))
 
 
 def cycle_of(problem: Shooting, u: Floats, residual: float, iterations: int) -> Cycle:
@@ -668,6 +691,7 @@ def _check_autonomous(system: Any, method: Any, state: Floats, period: float) ->
         raise ModelError(
             "find_cycle.period", got, needs, why, "for example period=2.0 * np.pi / r."
         )
+    _check_steps(system, 0.0)
 
 
 def _recurrence(system: Any, events: Sequence[EventTangent]) -> tuple[float, int, int] | None:

@@ -33,10 +33,10 @@ _MOST_ITERATIONS, _MOST_HALVINGS = 60, 12
 _CONVERGED, _NOISE = 1e-14, 1e-9
 # a guess with |h| below this fraction of its scale counts as on the surface
 _ON_SURFACE = 1e-9
-# weights of central differences of order 6 at distances 1, 2, 3, and the step over the scale
-_STEPS = (1.0, 2.0, 3.0)
-_WEIGHTS = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0)
-_STEP = 0.015625
+# weights of central differences of orders 6 and 4 at distances 1, 2, 3; first step over the scale,
+# the relative difference of both orders above which the points move closer, the factor, the levels
+_WEIGHTS = ((3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0), (2.0 / 3.0, -1.0 / 12.0, 0.0))
+_STEP, _RESOLVED, _CLOSER, _LEVELS = 0.015625, 1e-6, 0.0625, 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,18 +169,43 @@ class Balance:
 
     def jacobian(self, u: Floats) -> Floats:
         """Return the derivatives of the residual by the unknowns."""
-        columns = []
-        for j in range(u.size):
-            step, column = _STEP * self.scale[j], np.zeros(self.n + self.sliding.size)
-            points = zip(_STEPS, _WEIGHTS, strict=True)
-            if self.parameter is not None and j == u.size - 1:
-                # each value of the parameter makes a system; order 2 is enough for the tangent
-                step, points = 1e-3 * step, zip((1.0,), (0.5,), strict=True)
-            for distance, weight in points:
-                move = np.where(np.arange(u.size) == j, distance * step, 0.0)
-                column += weight * (self.residual(u + move) - self.residual(u - move)) / step
-            columns.append(column)
+        count = self.n + self.sliding.size
+        pairs = [self._orders(u, j, _STEP * self.scale[j]) for j in range(count)]
+        sizes = np.max([np.abs(p[0]) * d for p, d in zip(pairs, self.scale, strict=False)], axis=0)
+        columns = [self._resolved(u, j, pair, sizes) for j, pair in enumerate(pairs)]
+        if self.parameter is not None:
+            # each value of the parameter makes a system; order 2 is enough for the tangent
+            step = 1e-3 * _STEP * self.scale[-1]
+            columns.append(self._differences(u, count, step, 1)[0] / (2.0 * step))
         return np.array(columns).T
+
+    def _resolved(self, u: Floats, j: int, pair: Floats, sizes: Floats) -> Floats:
+        """Return the derivatives of the residual by the state or multiplier j.
+
+        The points move closer until both orders agree, for fields that change over a small part of
+        the scale. `sizes` has the terms of the residual, for their rounding errors.
+        """
+        step, best, found = _STEP * self.scale[j], np.inf, pair[0]
+        for level in range(_LEVELS):
+            if level:
+                step *= _CLOSER
+                pair = self._orders(u, j, step)
+            noise = 1e-12 * sizes / self.scale[j] + 1e-15 * sizes / step + np.finfo(float).tiny
+            off = float((np.abs(pair[0] - pair[1]) / (_RESOLVED * np.abs(pair[0]) + noise)).max())
+            if off < best:
+                best, found = off, pair[0]
+            if off <= 1.0:
+                break
+        return found
+
+    def _orders(self, u: Floats, j: int, step: float) -> Floats:
+        """Return (2, ...) derivatives of the residual by unknown j, of orders 6 and 4."""
+        return np.asarray(np.array(_WEIGHTS) @ self._differences(u, j, step, 3) / step)
+
+    def _differences(self, u: Floats, j: int, step: float, count: int) -> Floats:
+        """Return (count, ...) differences of the residual over -+ step, 2 step, ... of u_j."""
+        moves = np.outer(np.arange(1.0, count + 1.0) * step, np.arange(u.size) == j)
+        return np.array([self.residual(u + move) - self.residual(u - move) for move in moves])
 
     def linearised(self, u: Floats) -> Dense:
         """Return the derivatives of the residual by the scaled unknowns."""
