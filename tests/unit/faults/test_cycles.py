@@ -213,6 +213,7 @@ def test_the_deepest_cells_of_a_benchmark_may_have_a_small_direct_effect():
         (lambda: InjectedFault(cells=1), "InjectedFault.cells"),
         (lambda: InjectedFault(until=-1.0), "InjectedFault.until"),
         (lambda: Fault(poisson=2.0, surface="none"), "Fault.poisson"),
+        (lambda: Fault(poisson=0.51, surface="none"), "Fault.poisson"),
         (lambda: Fault(AgeingLaw(a=[0.1, 0.2]), cells=3), "AgeingLaw.a"),
         (lambda: Fault(cells=3, normal_stress=[1.0, 2.0]), "Fault.normal_stress"),
         (lambda: StrikeSlipFault(b=0.0), "StrikeSlipFault.b"),
