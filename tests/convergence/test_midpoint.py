@@ -8,7 +8,15 @@ from stiction.rods.centreline import Straight
 from stiction.rods.contact.model import RollingContact
 from stiction.rods.methods import RollingLeapfrog, RollingMidpoint
 from stiction.rods.model import Rods
-from stiction.rods.rod import CosseratRod, Driven, Free, LineForce, SineSpin, SineVelocity
+from stiction.rods.rod import (
+    CosseratRod,
+    Driven,
+    Free,
+    GivenMotion,
+    LineForce,
+    SineSpin,
+    SineVelocity,
+)
 from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
 
@@ -64,6 +72,32 @@ def test_free_rods_keep_their_momenta():
     for name in ("momentum", "angular_momentum"):
         values = run.data[name].values
         assert np.abs(values - values[0]).max() <= 1e-9 * np.abs(values[0]).max()
+
+
+def tumbling(unit, tolerance):
+    """Return the largest relative change of the angular momentum of a rod of any length."""
+    rng, n = np.random.default_rng(1), 12
+    velocity, spin = 0.3 * rng.standard_normal((n + 1, 3)), rng.standard_normal((n, 3))
+    section, line = CircularSection(0.02 * unit, 1e6), Straight([0.0, 0.0, 0.0], [unit, 0.0, 0.0])
+    motion = [GivenMotion(velocity, 3.0 / unit * spin)]
+    rod = CosseratRod(section, line, elements=n, left=Free(), right=Free(), motion=motion)
+    method = RollingMidpoint(2e-3 * unit, tolerance=tolerance)
+    values = st.solve(Rods([rod]), method, (0.0, 0.02 * unit), save=6).data.angular_momentum.values
+    return np.abs(values - values[0]).max() / np.abs(values).max()
+
+
+def test_the_tolerance_does_not_depend_on_the_size_of_the_rod():
+    drift = tumbling(1.0, 1e-9)
+    assert 0.0 < drift < 1e-9
+    for unit in (1e-4, 1e3):
+        assert tumbling(unit, 1e-9) == pytest.approx(drift, rel=1e-3)
+
+
+def test_the_slip_of_all_steps_is_in_the_audit():
+    run = st.solve(crossed(), RollingMidpoint(4e-4), (0.0, 2e-3), save=2)
+    (check,) = [c for c in run.audit if c.check == "rolls_without_slip"]
+    assert check.ok
+    assert check.value > 0.0
 
 
 def test_steps_beyond_the_explicit_limit():

@@ -139,7 +139,7 @@ class Recorder:
 
     # ---- states
 
-    def save_start(self, q: Floats, v: Floats, kinetic: float, stored: float = 0.0) -> None:
+    def save_start(self, q: Floats, v: Floats, kinetic: float, stored: float) -> None:
         """Save the state at the start."""
         self.q[0], self.v[0] = q, v
         self.energy[0, 0], self.energy[0, 1 + STORED] = kinetic, stored

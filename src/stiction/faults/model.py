@@ -48,7 +48,10 @@ _PRESSED = Positive("Pa", "cells are pressed together.", _TRY_CELLS, per="cell")
 _SPEED_START = Positive("m/s", _WHY_START, _TRY_CELLS, per="cell")
 _STATE_START = Positive("s", _WHY_START, _TRY_CELLS, per="cell")
 _SURFACE = Choice(SURFACES, "the elastic stiffness depends on it.", "leave it out for a free one.")
-_POISSON = Finite("", "the stiffness contains G / (1 - nu).", "give 0.25.", above=-1.0, below=1.0)
+_POISSON = Finite(
+    "", "the strain energy of a body is positive between these bounds.", "give 0.25.",
+    above=-1.0, most=0.5,
+)  # fmt: skip
 _INJECTION = Part(
     "it raises the pore pressure of the cells.", "leave it out.", "Injection(...) or None"
 )

@@ -463,10 +463,10 @@ def _accept_or_reject(m: MethodState) -> int:
 @kernel
 def _first_step(m: MethodState) -> float:
     """Return an initial step [s] in which no logarithm changes by more than about 1e-3."""
-    fastest = 0.0
+    fastest, now = 0.0, m.progress[0]
     for j in range(2 * m.operand.size):
         fastest = max(fastest, abs(m.stages[0, j]))
-    return 1e-3 / fastest if fastest > 0.0 else 1.0
+    return 1e-3 / fastest if fastest > 0.0 else now.t_end - now.time
 
 
 @kernel

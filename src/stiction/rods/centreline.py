@@ -96,7 +96,14 @@ class Arc(Centreline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _independent("Arc", self.tangent, self.normal)
+        if sine_between(self.tangent, self.normal) < LEAST_SINE:
+            raise ModelError(
+                "Arc.normal",
+                "a direction along the tangent",
+                "two directions that span a plane",
+                "the curve lies in that plane.",
+                "give tangent [1, 0, 0] and normal [0, 1, 0].",
+            )
 
     def points(self, count: int) -> Floats:
         """Return (count, 3) nodes on the arc [m]."""
@@ -192,18 +199,6 @@ def sine_between(first: Vector, second: Vector) -> float:
     """Return the sine of the angle between two directions."""
     sizes = np.linalg.norm(first), np.linalg.norm(second)
     return float(np.linalg.norm(np.cross(first, second)) / sizes[0] / sizes[1])
-
-
-def _independent(name: str, first: Vector, second: Vector) -> None:
-    """Raise ModelError if two directions are parallel."""
-    if sine_between(first, second) < LEAST_SINE:
-        raise ModelError(
-            f"{name}.normal",
-            "a direction along the tangent",
-            "two directions that span a plane",
-            "the curve lies in that plane.",
-            "give tangent [1, 0, 0] and normal [0, 1, 0].",
-        )
 
 
 def _orthonormal(first: Vector, second: Vector) -> tuple[Floats, Floats]:

@@ -112,7 +112,8 @@ class RollingMidpoint(Method):
     Parameters
     ----------
     step : h [s], shortened to reach saved times
-    tolerance : of the residual of a step, relative to the forces in it [1]
+    tolerance : of the residual of a step, relative to the forces in it [1]; torques count over the
+        rest length of their rod
     max_iterations : of Newton's method per step; a run that needs more ends with UNCONVERGED
 
     Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.

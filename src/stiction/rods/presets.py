@@ -113,8 +113,8 @@ class CrossedRods(RodSystem):
     pluck : initial deflection of rod 1 at `pluck_at` [m]
     pluck_at : position of the pluck along rod 1 [1], 0 its start and 1 its end
     half_wave, whole_wave : (3,) amplitudes of the initial velocities sin(pi x) and sin(2 pi x),
-    with
-        x from 0 to 1 along rod 1 [m/s]; components along rod 1, across both rods, towards rod 2
+        with x from 0 to 1 along rod 1 [m/s]; components along rod 1, across both rods, towards
+        rod 2
     spin : initial angular velocity of rod 1 about its axis: in the middle, zero at the ends [rad/s]
     friction : Coulomb's law; None: bilateral rolling without slip
     radius, length : of both rods [m]

@@ -387,8 +387,10 @@ def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
     v0 = numbers("v", v, size=n, why=why, try_=try_)
     # A(q) may be singular, then the velocity violates it too
     with np.errstate(divide="ignore", invalid="ignore"):
-        slip = body.condition(q0) @ v0
-    if not np.linalg.norm(slip) <= 1e-12 * max(1.0, float(np.linalg.norm(v0))):
+        a = body.condition(q0)
+        slip, terms = a @ v0, np.abs(a) @ np.abs(v0)
+    # rounding is relative to the terms of the sum
+    if not np.linalg.norm(slip) <= 1e-12 * np.linalg.norm(terms):
         raise ModelError(
             f"{type(body).__name__}.v",
             f"a velocity that slips by {np.linalg.norm(slip):.3g}",

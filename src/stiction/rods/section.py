@@ -85,7 +85,7 @@ class GivenSection(Section):
     """A section of given stiffness and inertia.
 
     With an outer radius the rod can be wrapped around bodies in statics; in motion it touches
-    nothing. `first_director` of the rod says which way the first director points.
+    nothing. `first_director` of the rod gives the direction of the first director.
 
     Parameters
     ----------

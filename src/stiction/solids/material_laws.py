@@ -76,7 +76,7 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
     if part != VOLUME:
         s = power(j, -2.0 / 3.0)
         # the isochoric invariant s I1 and its derivatives
-        w, wj, w1j, wjj = s * i1, -2.0 / 3.0 * s * i1 / j, -2.0 / 3.0 * s / j, 0.0
+        w, wj, w1j = s * i1, -2.0 / 3.0 * s * i1 / j, -2.0 / 3.0 * s / j
         wjj = 10.0 / 9.0 * s * i1 / (j * j)
         f, f1, f2 = 0.5 * c[MU] * (w - 3.0), 0.5 * c[MU], 0.0
         if kind == MOONEY_RIVLIN:

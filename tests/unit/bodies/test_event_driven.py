@@ -5,6 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.bodies.event_driven import kinematics as kin
+from stiction.bodies.event_driven.events import STOPS, _conditions
 from stiction.bodies.event_driven.impacts import impact
 from stiction.bodies.event_driven.modes import (
     Answer,
@@ -15,7 +16,7 @@ from stiction.bodies.event_driven.modes import (
 )
 from stiction.bodies.event_driven.motion import Phase, step_of
 from stiction.bodies.mechanics import Mechanics
-from stiction.bodies.record import STICK
+from stiction.bodies.record import FORWARD, STICK
 from stiction.io.checkpoint_file import FileCheckpoint
 
 B = st.bodies
@@ -113,6 +114,21 @@ def test_steps_are_of_high_order():
     assert 2.0**8 < errors[0] / errors[1] < 2.0**10
     # the tail of a step bounds its error
     assert step_of(phase, 0.0, q, v, 0.4).error > errors[0]
+
+
+def test_slip_has_one_scale_in_any_order():
+    """The body that becomes fastest in a step sets the scale of slip of all contacts."""
+    slow = B.RigidBody(B.Box(0.4, 1.0), position=[0.0, 0.5], velocity=[0.1, 0.0])
+    fast = B.RigidBody(B.Box(0.4, 1.0), position=[3.0, 0.5], velocity=[0.1, 0.0], force=[90.0, 0.0])
+    for bodies in ([slow, fast], [fast, slow]):
+        system = B.RigidBodies(bodies, [B.Support()], law=st.Coulomb(0.1))
+        m, q, closed, _ = closed_contacts(system)
+        closed["mode"] = FORWARD
+        step = step_of(Phase(m, closed, 0.0, q, system.start()[1]), 0.0, *system.start(), 0.01)
+        _, labels, sizes = _conditions(step, np.array([0.0, 1.0]))
+        scales = {size for (kind, _, _), size in zip(labels, sizes, strict=True) if kind == STOPS}
+        assert len(scales) == 1
+        assert scales.pop() > 0.5
 
 
 def test_forces_of_redundant_contacts():

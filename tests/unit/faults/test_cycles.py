@@ -191,6 +191,16 @@ def test_the_deepest_cells_of_a_benchmark_may_have_a_small_direct_effect():
     assert np.ptp(fault.law.coefficient(v, theta)) < 1e-12
 
 
+@pytest.mark.parametrize("t_end", [1e-9, 1e9])
+def test_steady_sliding_is_one_step(t_end):
+    """Where all rates are zero the step has no other scale than the time of the run."""
+    law = AgeingLaw(a=0.01, b=0.005, length=1.0, speed0=1.0)
+    slider = SpringSlider(law, normal_stress=1.0, spring=1.0, plate_speed=1.0)
+    run = st.solve(slider, t_span=(0.0, t_end))
+    assert run.stats["steps"] == 1
+    assert run.final["slip"] == t_end
+
+
 @pytest.mark.parametrize(
     ("make", "field"),
     [
@@ -213,6 +223,7 @@ def test_the_deepest_cells_of_a_benchmark_may_have_a_small_direct_effect():
         (lambda: InjectedFault(cells=1), "InjectedFault.cells"),
         (lambda: InjectedFault(until=-1.0), "InjectedFault.until"),
         (lambda: Fault(poisson=2.0, surface="none"), "Fault.poisson"),
+        (lambda: Fault(poisson=0.51, surface="none"), "Fault.poisson"),
         (lambda: Fault(AgeingLaw(a=[0.1, 0.2]), cells=3), "AgeingLaw.a"),
         (lambda: Fault(cells=3, normal_stress=[1.0, 2.0]), "Fault.normal_stress"),
         (lambda: StrikeSlipFault(b=0.0), "StrikeSlipFault.b"),

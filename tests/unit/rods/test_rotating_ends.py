@@ -20,7 +20,7 @@ from stiction.rods import (
     Turned,
 )
 from stiction.rods.statics import equilibrium, follow_path
-from stiction.rods.supports.rotating_ends import product, rotate
+from stiction.rods.supports.rotating_ends import _onto_first, product, rotate
 
 SECTION = CircularSection(0.01, 1e6, 0.5, 1000.0)
 ALONG, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -52,6 +52,13 @@ def test_twist_alone_has_a_closed_form():
         stored = 0.5 * SECTION.twist_stiffness * angle**2
         assert rest.energy == pytest.approx(stored, rel=1e-12)
         assert_allclose(rest.position, np.linspace(0.0, ALONG, 13), atol=1e-13)
+
+
+@pytest.mark.parametrize("across", [0.0, 1e-9, 5e-7, 1e-3])
+def test_an_axis_nearly_opposite_to_x_is_rotated_onto_x(across):
+    axis = np.array([-1.0, across, 0.3 * across])
+    axis /= np.linalg.norm(axis)
+    assert_allclose(rotate(_onto_first(axis), axis[:, None])[:, 0], ALONG, atol=2e-8)
 
 
 def test_an_end_that_slides_moves_along_its_axis_alone():

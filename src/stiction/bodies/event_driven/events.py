@@ -76,8 +76,9 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
     """Return values (k, N) at N times, what each means, and the size of each (k,)."""
     phase, state = segment.phase, segment.at(theta)
     m, forces = phase.mechanics, phase.forces(*state)
-    r, speed = forces.r, m.speed(segment.v) + 1e-300
+    r, u, slips = forces.r, phase.kinematics(*state).u[..., 1], np.flatnonzero(~phase.stick)
     size = float(np.abs(r).max(initial=0.0)) + 1e-300
+    speed = max(m.speed(segment.v) + 1e-300, float(np.abs(u[..., slips]).max(initial=0.0)))
     values, labels, sizes = [], [], []
 
     def add(value: Floats, of: float, kind: int, contact: int = -1, sign: int = 0) -> None:
@@ -85,9 +86,7 @@ def _conditions(segment: Segment, theta: Floats) -> Conditions:
         labels.append((kind, contact, sign))
         sizes.append(of)
 
-    u = phase.kinematics(*state).u[..., 1]
-    for c in np.flatnonzero(~phase.stick).tolist():
-        speed = max(speed, float(np.abs(u[..., c]).max()))
+    for c in slips.tolist():
         add(phase.slip[c] * u[..., c], speed, STOPS, c)
     for margin in phase.margins(r):
         add(margin, size, MARGIN)

@@ -101,6 +101,10 @@ class _Midpoint(LeapfrogStepper):
         self.iterations, self.middle = 0, self._copies()
         self.lam = np.zeros(3 * self.contact_state.size)
         self.rounding = 1e-13 * max(rod.section.axial_stiffness for rod in rods.rods)
+        # torques over the rest length of their rod are compared with forces
+        self.arm = np.ones((slots, 6))
+        for first, rod in zip(self.flat.first.tolist(), rods.rods, strict=True):
+            self.arm[first : first + rod.elements, 3:] = rod.rest_length
 
     def _copies(self) -> tuple[Floats, Floats, Floats, Floats]:
         f = self.flat
@@ -169,10 +173,13 @@ class _Midpoint(LeapfrogStepper):
             slip = jacobian @ unknown
             # strains are differences of positions: their rounding is a force of this size
             scale = max(scale, self.rounding / self.implicit.tolerance)
-            size = float(np.abs(residual).max()) / scale
-            largest = float(np.abs(unknown).max())
-            satisfied = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(largest, 1e-300)
+            size = float(np.abs(residual / self.arm.ravel()).max()) / scale
+            # rounding of the slip is relative to the terms of its sum
+            terms = float((np.abs(jacobian) @ np.abs(unknown)).max(initial=0.0))
+            satisfied = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(terms, 1e-300)
             if size <= self.implicit.tolerance and satisfied:
+                slipped = float(np.linalg.norm(slip.reshape(-1, 3), axis=1).max(initial=0.0))
+                self.tally[0].rolling_slip = max(self.tally[0].rolling_slip, slipped / h)
                 return self._accept(h, now)
             if not np.isfinite(size) or (iteration > 8 and size > 1e3 * best):
                 return False
@@ -250,7 +257,8 @@ class _Midpoint(LeapfrogStepper):
         )
         out -= np.where(satisfied, pull, 0.0)
         elastic_force, _ = mk.strains_of(self.scratch)
-        scale = float(np.abs(push).max() + np.abs(elastic_force).max() + np.abs(pull).max())
+        pulled = np.abs(pull / self.arm).max()
+        scale = float(np.abs(push).max() + np.abs(elastic_force).max() + pulled)
         return out.ravel(), scale
 
     def _jacobian(self) -> Floats:

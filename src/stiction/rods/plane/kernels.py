@@ -179,11 +179,11 @@ class Event(Struct):
 
 
 @kernel
-def copy_scaled(to: Matrix, values: Matrix, factor: float) -> None:
-    """Set `to` to `values` times `factor`."""
+def copy(to: Matrix, values: Matrix) -> None:
+    """Set `to` to `values`."""
     for c in range(to.shape[0]):
         for k in range(to.shape[1]):
-            to[c, k] = factor * values[c, k]
+            to[c, k] = values[c, k]
 
 
 @kernel

@@ -46,7 +46,7 @@ from stiction.rods.plane.kernels import (
     clear_bias,
     contact_velocities,
     contact_work,
-    copy_scaled,
+    copy,
     gaps,
     log_event,
     predict_slip,
@@ -146,16 +146,16 @@ def solve_impact(
     """
     start = kinetic_energy(q, v, p, mat)
     before_v, before_p = saved_velocities(scratch)
-    copy_scaled(before_v, v, 1.0)
-    copy_scaled(before_p, p, 1.0)
+    copy(before_v, v)
+    copy(before_p, p)
     sweeps, lost = 0, 0.0
     # first with the coefficients of the plane; if that creates energy, with tangential restitution
     # 1
     for attempt in range(2):
         scale_impulses(nodes, 0.0)
         if attempt == 1:
-            copy_scaled(v, before_v, 1.0)
-            copy_scaled(p, before_p, 1.0)
+            copy(v, before_v)
+            copy(p, before_p)
             for k in range(nodes.shape[0]):
                 nodes[k].tangential = 1.0
         sweeps = solve_impulses(q, v, p, plane, mat, nodes, no_slip)
@@ -319,8 +319,8 @@ def first_half_kick(
     activate_closed(nodes)
     saved_v, saved_p = saved_velocities(scratch)
     external, impact, algorithmic = tally.external, tally.impact, tally.algorithmic
-    copy_scaled(saved_v, v, 1.0)
-    copy_scaled(saved_p, p, 1.0)
+    copy(saved_v, v)
+    copy(saved_p, p)
     for k in range(nodes.shape[0]):
         node = nodes[k]
         node.old_heat = node.heat
@@ -343,8 +343,8 @@ def first_half_kick(
             break
         target = reach
         # restore the start of the step, for a half kick of another length
-        copy_scaled(v, saved_v, 1.0)
-        copy_scaled(p, saved_p, 1.0)
+        copy(v, saved_v)
+        copy(p, saved_p)
         for k in range(nodes.shape[0]):
             node = nodes[k]
             node.heat = node.old_heat
@@ -518,8 +518,8 @@ def integrate(
         gaps(r, plane, nodes)
         assemble_mobility(q, plane, mat, nodes)
         # saved for the next first half kick, which repeats this one
-        copy_scaled(before_v, v, 1.0)
-        copy_scaled(before_p, p, 1.0)
+        copy(before_v, v)
+        copy(before_p, p)
         activate_closed(nodes)
         half_kick(q, v, p, 0.5 * length, plane, mat, SECOND_HALF, scratch, nodes, tally)
         # impulse of half a step, so the force is 2 P / h

@@ -234,10 +234,13 @@ class Spectrum(Record):
     def flatness(self) -> float:
         """Geometric over arithmetic mean of the density up to eight times the frequency `free`.
 
-        Near 0 for a few lines, 0.56 for noise (the mean of a Hann-windowed exponential law).
+        Near 0 for a few lines; 0.56 = exp(-Euler's constant) for noise, whose density has an
+        exponential distribution. NaN without power there, as of a constant signal.
         """
         most = self.omega[-1] if self.free is None else 8.0 * self.free
         part = self.density[self.omega <= most]
+        if not part.any():
+            return float("nan")
         part = np.maximum(part, 1e-300)
         return float(np.exp(np.log(part).mean()) / part.mean())
 
@@ -285,13 +288,15 @@ def spectrum(
     if weights.shape != signal.shape or not weights.sum() > 0.0:
         got, needs = f"weights of shape {weights.shape}", f"{signal.size} weights with a sum > 0"
         raise ModelError("spectrum.window", got, needs, why, try_)
-    signal = (signal - np.average(signal, weights=weights)) * weights
+    # the average of equal numbers may be rounded
+    mean = np.average(signal, weights=weights) if np.ptp(signal) > 0.0 else signal[0]
+    signal = (signal - mean) * weights
     step = float(gaps.mean())
     omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(signal.size, step), dtype=np.float64)
     power = np.abs(np.fft.rfft(signal)) ** 2
     density = np.asarray(power * step / (np.pi * (weights**2).sum()), dtype=np.float64)
     if signal.size % 2 == 0:
-        # the last line has no twin of negative frequency
+        # the last line has no counterpart of negative frequency
         density[-1] *= 0.5
     system = run.system
     free = None

@@ -39,8 +39,7 @@ class StringHistory:
     energy : (t, 2) energies of u and v
     kinetic : (t,) kinetic energy of both strings
     shared : (t,) half the bilinear form of the energies of u and v: (u + v) / sqrt(2) has the
-    energy
-        (E_u + E_v) / 2 + shared; None for different strings
+        energy (E_u + E_v) / 2 + shared; None for different strings
     friction_heat, viscous_heat : (t,) heat of the rolling resistance and of the drag
     event : kind of the event that ended the run early; "" for none
     checks, stats : audit checks, and counts by name

@@ -129,9 +129,9 @@ def _slides(end: object) -> bool:
 def _onto_first(axis: Floats) -> Floats:
     """Return the quaternion (1 + a . e1, a x e1), normalised: it rotates a unit vector a to e1."""
     rotation = np.array([1.0 + axis[0], 0.0, axis[2], -axis[1]])
-    # opposite direction: half a turn about the third axis
+    # opposite direction, to the rounding of 1 + a . e1: half a turn about the third axis
     norm = float(np.linalg.norm(rotation))
-    return rotation / norm if norm > 1e-6 else np.array([0.0, 0.0, 0.0, 1.0])
+    return rotation / norm if norm > 1e-8 else np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def product(one: Floats, two: Floats) -> Floats:

@@ -132,8 +132,9 @@ class MortarPass(SegmentedPass):
 
     def _coupled_by_friction(self, segments: Segments) -> tuple[Ints, Ints]:
         """Return the pairs of segments in one cell, which friction couples."""
+        none = np.zeros(0, dtype=np.int64)
         if self._frictionless:
-            return np.zeros((2, 0), dtype=np.int64)[0], np.zeros(0, dtype=np.int64)
+            return none, none
         order = np.argsort(segments.cell, kind="stable")
         cell, one, other = segments.cell[order], [], []
         for offset in range(1, order.size):
@@ -142,7 +143,6 @@ class MortarPass(SegmentedPass):
                 break
             one += [order[same], order[same + offset]]
             other += [order[same + offset], order[same]]
-        none = np.zeros(0, dtype=np.int64)
         return np.concatenate([none, *one]), np.concatenate([none, *other])
 
     def block_shape(self, closest: ClosestPoints) -> tuple[int, int, int]:

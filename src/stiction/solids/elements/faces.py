@@ -64,8 +64,9 @@ def faces_of(
     faces = []
     for contact in contacts if element.SPLINE else ():
         surface = part.surfaces[contact]
-        in_layer = np.isin(mesh.boundary(contact) @ np.array([4, 1]), key)
-        remaining &= ~np.isin(key, mesh.boundary(contact) @ np.array([4, 1]))
+        layer = mesh.boundary(contact) @ np.array([4, 1])
+        in_layer = np.isin(layer, key)
+        remaining &= ~np.isin(key, layer)
         if in_layer.any():
             curve = surface.extraction[in_layer], surface.weights[in_layer]
             faces.append(_faces(surface.nodes[in_layer], *curve, xi, rule, part.points))

@@ -251,7 +251,7 @@ def body_layout(mesh: Mesh, element: Element, names: tuple[str, ...]) -> BodyLay
 
 
 def kinds_of(
-    mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
+    mesh: Mesh, element: Element, contact: str | Sequence[str]
 ) -> tuple[list[Group], Floats]:
     """Return the elements of a body by kind, and its nodes and control points (n, 2) [m].
 

@@ -256,10 +256,11 @@ def _points(
 
 def _xi(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
     """Draw xi over the initial contact length on logarithmic axes, with power laws L_c0^beta."""
-    found = _series(
-        data, names, "xi", lambda entry: entry.quantity("contact_length_initial") or np.nan
-    )
-    found = {k: (x[(x > 0) & (y > 0)], y[(x > 0) & (y > 0)]) for k, (x, y) in found.items()}
+    numbers = "contact_length_initial", "xi"
+    # a logarithmic axis has no place for other numbers
+    shown = [k for k, d in enumerate(data) if all((d.quantity(n) or 0.0) > 0.0 for n in numbers)]
+    mine = [data[k] for k in shown], [names[k] for k in shown]
+    found = _series(*mine, "xi", lambda entry: entry.quantity(numbers[0]) or np.nan)
     laws = {k: np.polyfit(np.log(x), np.log(y), 1) for k, (x, y) in found.items() if x.size > 1}
     words = [
         f"{k}: $\\beta = {laws[k][0]:.2f}$".replace("-", "−") if k in laws else k for k in found
@@ -272,11 +273,10 @@ def _xi(data: Sequence[SolidData], names: Sequence[str]) -> PaperFigure:
             ends = np.array([x.min() / 1.08, x.max() * 1.08])
             slope, offset = laws[label]
             ax.plot(ends, np.exp(offset) * ends**slope, color=colour, lw=0.8, ls=DASH_DOT)
-    one, two = "contact_length_initial", "xi"
     lengths = np.concatenate([x for x, _ in found.values()])
     _few_ticks(ax, lengths)
-    ax.set_xlabel(f"initial contact length {data[0].ratio(one)}")
-    ax.set_ylabel(f"{data[0].ratio(two)}")
+    ax.set_xlabel(f"initial contact length {data[0].ratio(numbers[0])}")
+    ax.set_ylabel(f"{data[0].ratio(numbers[1])}")
     return figure
 
 

@@ -253,7 +253,7 @@ def reach_of_law(law: Adhesion) -> float:
         return abs(float(np.asarray(law.traction(gap)))) > faint
 
     # repulsion ends at the equilibrium gap
-    low = high = float(law.gap_eq) * (1.0 + 1e-9)
+    low = float(law.gap_eq) * (1.0 + 1e-9)
     if not acts(float(law.gap_max)):
         return low
     high = float(law.gap_max)

@@ -112,9 +112,12 @@ def test_the_sum_of_the_density_is_the_variance():
     assert found.density.sum() * found.resolution == pytest.approx(1.0)
 
 
-def test_a_signal_at_rest_has_no_line():
-    found = spectrum(signal_run(np.ones(TIME.size), system=strings()))
+# the average of 1001 numbers 0.7 is not 0.7
+@pytest.mark.parametrize("value", [1.0, 0.7])
+def test_a_signal_at_rest_has_no_line(value):
+    found = spectrum(signal_run(np.full(TIME.size, value), system=strings()))
     assert np.isnan(found.share_of_line)
+    assert np.isnan(found.flatness)
 
 
 @pytest.mark.parametrize("window", [None, np.zeros, lambda n: np.ones(n + 1)])

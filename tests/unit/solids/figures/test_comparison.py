@@ -1,5 +1,7 @@
 """Families of runs of solids in one figure. The runs are made up."""
 
+import dataclasses
+
 import matplotlib
 import numpy as np
 import pytest
@@ -77,3 +79,9 @@ def test_refusals(strips):
         compare_solids(strips, what="forcex")
     with pytest.raises(ModelError, match=r"a number for xi"):
         compare_solids(strips, what="xi")
+    # contacts that grow have no place on a logarithmic axis
+    made = cap(0.3)
+    xi = dataclasses.replace(made.quantities["xi"], value=-1.0)
+    grown = dataclasses.replace(made, quantities={**made.quantities, "xi": xi})
+    with pytest.raises(ModelError, match=r"a number for xi"):
+        compare_solids([grown], what="xi")

@@ -203,5 +203,8 @@ def _power(signal: Floats, step: float) -> Floats:
     """Return the power per angular frequency of a signal (t,), with a Hann window."""
     weights = np.hanning(signal.size)
     signal = (signal - np.average(signal, weights=weights)) * weights
-    power = np.abs(np.fft.rfft(signal)) ** 2
-    return np.asarray(power * step / (np.pi * (weights**2).sum()))[1:]
+    density = np.abs(np.fft.rfft(signal)) ** 2 * step / (np.pi * (weights**2).sum())
+    if signal.size % 2 == 0:
+        # the last line has no counterpart of negative frequency
+        density[-1] *= 0.5
+    return np.asarray(density[1:])

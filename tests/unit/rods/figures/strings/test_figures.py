@@ -15,7 +15,7 @@ from stiction.core.run import Run, Variable
 from stiction.errors import ModelError, Status
 from stiction.io.store import load, save
 from stiction.plot import figures_of, write_figures
-from stiction.rods.figures.strings.data import StringData
+from stiction.rods.figures.strings.data import StringData, _power
 
 matplotlib.use("Agg")
 
@@ -178,6 +178,12 @@ def test_spectrum_is_that_of_the_package(run):
     ours, theirs = StringData(run).spectrum("u"), spectrum(run, "u1")
     assert ours.omega == pytest.approx(theirs.omega, rel=1e-12)
     assert np.abs(ours.density - theirs.density).max() <= 1e-12 * theirs.density.max()
+
+
+@pytest.mark.parametrize("samples", [32, 33])
+def test_the_sum_of_the_drawn_density_is_the_variance(samples):
+    density = _power((-1.0) ** np.arange(samples), 1.0)
+    assert density.sum() * 2.0 * np.pi / samples == pytest.approx(1.0)
 
 
 def test_spectrum_of_the_free_string(run):
