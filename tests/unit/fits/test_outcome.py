@@ -1,9 +1,11 @@
+import dataclasses
 import json
 import tomllib
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.stats
 from fit_cases import cases
 from matplotlib.figure import Figure
 
@@ -179,13 +181,23 @@ def test_unknown_figures_are_refused(tmp_path, dahl):
         dahl.plot.write(tmp_path, ["profile"])
 
 
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_profiles_show_the_drop_at_the_ends(level, dahl):
+    """The squared quantile of Student's t, since the noise is estimated."""
+    fit = dataclasses.replace(dahl, intervals=st.fits.Profile(level=level))
+    expected = scipy.stats.t.ppf(0.5 + 0.5 * level, dahl.freedom) ** 2
+    for ax in fit.plot.profiles().axes:
+        (dashed,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+        assert dashed.get_ydata() == pytest.approx([expected] * 2, rel=1e-9)
+
+
 def test_the_drawn_profile_of_a_parabola_is_that_parabola():
     """The signed square root of the drop is interpolated, which is a straight line here."""
     at = np.array([1.0, 1.5, 2.0, 2.6, 3.0])
     places = np.column_stack([at, 3.0 * (at - 2.0) ** 2])
     estimate = Estimate("mu", "1", 2.0, 0.1, 1.5, 2.5, "", places)
     ax = Figure().subplots()
-    FitFigures._profile(None, ax, estimate)
+    FitFigures._profile(None, ax, estimate, 3.84)
     x, y = ax.lines[0].get_data()
     np.testing.assert_allclose(y, 3.0 * (x - 2.0) ** 2, atol=1e-12)
 
