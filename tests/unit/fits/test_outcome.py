@@ -142,6 +142,22 @@ def test_a_scenario_starts_with_the_force_of_the_test(law):
         assert 50.0 * block.law.deflection_start == pytest.approx(start, rel=1e-12)
 
 
+@pytest.mark.parametrize("rig", [st.fits.ImposedSlip(), SpringDrive(10.0)])
+def test_the_load_follows_many_cycles(rig):
+    t = np.linspace(0.0, 10.0, 2000)
+    place, normal = 0.1 * np.sin(40.0 * np.pi * t), 1.0 + 0.1 * t
+    force = 0.3 * np.sign(np.cos(40.0 * np.pi * t))
+    curve = Curve(force=force, time=t, displacement=place, normal_force=normal)
+    law = st.Coulomb(0.3)
+    found = scenario_of_fit(SimpleNamespace(curves=[curve], forces=[force], rig=rig, law=law))
+    block = found.system
+    load = np.interp(t, block.load.time, block.load.value)
+    # to 2 % of the force, or, for imposed slip, of the path
+    limit = 0.02 * (0.3 if isinstance(rig, SpringDrive) else 0.2 * block.stiffness)
+    assert np.abs(load - block.stiffness * (place - place[0])).max() <= limit
+    assert "The normal force is the mean of the measured one." in found.note
+
+
 def test_damage_is_reported(tmp_path, dahl):
     folder = dahl.save(tmp_path / "fit", figures=False)
     # the folder itself, or one above it
