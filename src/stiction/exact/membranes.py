@@ -113,7 +113,7 @@ def steady_peel(
     ----------
     work : of adhesion over E T [1]
     angle : of the motion [rad], between 0 and pi
-    law : tension and energy over the stretch
+    law : tension and energy over the stretch; the tension is the derivative of the energy
     friction : whether the tape slides ahead of the front and dissipates friction heat; without
         friction the result is a bound for fronts that stick
 
