@@ -57,6 +57,24 @@ def test_a_fast_decay_is_not_forgotten():
     assert found.exponents == pytest.approx([-1.0, -3000.0], rel=1e-8)
 
 
+def test_whole_periods_before_the_average():
+    """A block that slips on a fast belt; its velocity vanishes at each whole period."""
+    block = st.Chain(
+        mass=[1.0], stiffness=1.0, gravity=1.0, law=st.Coulomb(0.1), belt_speed=9.0, x0=1.1
+    )
+    turn = 2.0 * np.pi
+    found = st.studies.lyapunov_exponents(block, None, (0.0, 40.0 * turn), settle=32.0 * turn)
+    assert found.exponents == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
+def test_stick_may_remove_every_perturbation():
+    relay = st.PiecewiseSmooth(
+        h=lambda x: x[0], f_plus=lambda x: [-1.0], f_minus=lambda x: [1.0], x0=[1.0]
+    )
+    found = st.studies.lyapunov_exponents(relay, METHOD, (0.0, 4.0))
+    assert found.exponents.tolist() == [-np.inf]
+
+
 LORENZ = smooth(
     lambda x, p: [
         10.0 * (x[1] - x[0]),

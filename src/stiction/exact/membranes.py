@@ -113,7 +113,7 @@ def steady_peel(
     ----------
     work : of adhesion over E T [1]
     angle : of the motion [rad], between 0 and pi
-    law : tension and energy over the stretch
+    law : tension and energy over the stretch; the tension is the derivative of the energy
     friction : whether the tape slides ahead of the front and dissipates friction heat; without
         friction the result is a bound for fronts that stick
 
@@ -138,8 +138,7 @@ def steady_peel(
 
     def excess(stretch: float) -> float:
         s = state(stretch)
-        heat = s.heat if friction else 0.0
-        return s.force * (stretch - math.cos(s.angle)) - law(stretch)[1] - work - heat
+        return s.force * (stretch - math.cos(s.angle)) - law(stretch)[1] - work - s.heat
 
     if not 0.0 < angle <= math.pi:
         raise ValueError(f"steady_peel: angle = {angle}; needs more than 0 and at most pi")
@@ -148,8 +147,7 @@ def steady_peel(
             f"steady_peel: work = {work}, angle = {angle}; needs a film that peels at a stretch "
             f"below {_FARTHEST}"
         )
-    found = state(_root(excess, 1.0, _FARTHEST))
-    return found if friction else found._replace(heat=0.0)
+    return state(_root(excess, 1.0, _FARTHEST))
 
 
 def _root(f: Callable[[float], float], low: float, high: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, nearest
+from stiction.fits.intervals import drop_at_ends
 from stiction.plot import style
 from stiction.plot.files import written
 
@@ -63,7 +64,10 @@ class FitFigures:
         return figure
 
     def residuals(self) -> PaperFigure:
-        """Return residuals over time and over the imposed displacement, and their histogram."""
+        """Return residuals over time and over the imposed displacement, and their histogram.
+
+        The line is the normal density of mean zero with the mean square of the residuals.
+        """
         fit = self.fit
         figure = style.new_figure(style.PAGE, 2.5)
         axes = style.grid(figure, margins=(0.65, 0.16, 0.45, 0.2), columns=3, gaps=(0.75, 0.1))[0]
@@ -76,7 +80,7 @@ class FitFigures:
             style.scale_axis(ax.yaxis, "residual", self._unit)
         every = np.concatenate([r[np.isfinite(r)] for r in fit.residuals])
         axes[2].hist(every, bins=30, color=_DATA, density=True)
-        size = max(float(every.std()), 1e-300)
+        size = max(float(np.sqrt(np.mean(every**2))), 1e-300)
         at = np.linspace(every.min(), every.max(), 200)
         bell = np.exp(-0.5 * (at / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
         axes[2].plot(at, bell, "-", lw=1.0, color=_LAW)
@@ -86,15 +90,22 @@ class FitFigures:
         return figure
 
     def profiles(self) -> PaperFigure:
-        """Return the drop of 2 ln L along each parameter while the others are fitted again."""
+        """Return the drop of 2 ln L along each parameter while the others are fitted again.
+
+        The dashed line is the drop at the ends of the intervals.
+
+        Verified by: tests/unit/fits/test_outcome.py::test_profiles_show_the_drop_at_the_ends
+        """
         shown = self.fit.estimates
         columns = min(len(shown), 3)
         rows = -(-len(shown) // columns)
         figure = style.new_figure(style.PAGE, 0.35 + 1.95 * rows)
         grid = style.grid(figure, rows, columns, margins=(0.55, 0.16, 0.45, 0.15), gaps=(0.6, 0.55))
         places = [ax for line in grid for ax in line]
+        fit = self.fit
+        limit = drop_at_ends(fit.intervals.level, fit.known_noise, fit.freedom)
         for ax, estimate in zip(places, shown, strict=False):
-            self._profile(ax, estimate)
+            self._profile(ax, estimate, limit)
         for ax in places[len(shown) :]:
             ax.remove()
         return figure
@@ -162,7 +173,7 @@ class FitFigures:
         shown = style.thin(x, law)
         ax.plot(x[shown], law[shown], "-", lw=1.0, color=_LAW, label="law" if first else None)
 
-    def _profile(self, ax: Axes, estimate: Estimate) -> None:
+    def _profile(self, ax: Axes, estimate: Estimate, limit: float) -> None:
         from scipy.interpolate import PchipInterpolator
 
         places = estimate.places[np.isfinite(estimate.places).all(axis=1)]
@@ -179,7 +190,7 @@ class FitFigures:
             if room > 0.0:
                 ax.set_xlim(inside[0] - room, inside[-1] + room)
         ax.plot(x, drop, "o", ms=2.5, mew=0.0, color=_LAW)
-        ax.axhline(3.84, lw=0.6, ls="--", color=style.INK)
+        ax.axhline(limit, lw=0.6, ls="--", color=style.INK)
         for end in (estimate.low, estimate.high):
             if np.isfinite(end):
                 ax.axvline(end, lw=0.6, color=style.MASS_COLOURS[1])

@@ -10,7 +10,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import law_name
 from stiction.fits.rigs import Simulated, SpringDrive
 from stiction.io.scenario import Scenario
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_of_fit"]
 
+Floats = npt.NDArray[np.float64]
+
 # for imposed slip the scenario needs a spring and a mass: the deflection of the spring divided by
 # the path [1], and the number of vibrations of the block during the test. Chosen: a stiffer spring
 # and a lighter block imitate imposed slip better, and cost more steps
 _DEFLECTION, _VIBRATIONS = 0.02, 40.0
-# largest number of breakpoints of the piecewise linear load
-_MOST_BREAKPOINTS = 400
+# number of breakpoints of the piecewise linear load, doubled until it is as exact as the deflection
+_BREAKPOINTS = 400
 
 
 def scenario_of_fit(fit: Fit) -> Scenario:
@@ -45,10 +49,11 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     duration, path = float(time[-1]), max(float(np.ptp(place)), 1e-300)
     normal = float(np.mean(np.asarray(curve.normal_force)))
     force = float(np.max(np.abs(fit.forces[0])))
-    stiffness = force / (_DEFLECTION * path)
+    stiffness, error = force / (_DEFLECTION * path), _DEFLECTION * path
     mass = stiffness * (duration / (2.0 * np.pi * _VIBRATIONS)) ** 2
     if isinstance(fit.rig, SpringDrive):
         stiffness = float(fit.rig.stiffness)  # type: ignore[arg-type]
+        error = _DEFLECTION * force / stiffness
         given = float(fit.rig.mass)  # type: ignore[arg-type]
         mass = given if given > 0.0 else stiffness * (duration / (2.0 * np.pi * 1e3)) ** 2
     title = f"{law_name(fit.law)} as fitted to {curve.title or 'measured data'}"
@@ -60,14 +65,12 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     from stiction.chains.model import Chain
 
     law, pull = _with_start(fit, normal)
-    breakpoints = np.unique(
-        np.linspace(0, time.size - 1, min(time.size, _MOST_BREAKPOINTS)).astype(int)
-    )
+    breakpoints = _breakpoints(time, place, error)
     load = PiecewiseLinear(
         time=tuple(time[breakpoints].tolist()),
         value=tuple((pull + stiffness * place[breakpoints]).tolist()),
     )
-    note = _NOTE + _invented(fit, mass, stiffness)
+    note = _NOTE + _invented(fit, mass, stiffness) + _assumed(curve)
     chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=law, normal_force=normal)
     return Scenario(chain, EventDriven(), note=note, **common)
 
@@ -76,6 +79,20 @@ _NOTE = (
     "The load is the stiffness times the motion of the spring's end: the force in the spring is "
     "the load minus the stiffness times the displacement of the block."
 )
+
+
+def _breakpoints(time: Floats, place: Floats, error: float) -> npt.NDArray[np.int64]:
+    """Return evenly spaced rows between which `place` is linear in time up to `error` [m].
+
+    Verified by: tests/unit/fits/test_outcome.py::test_the_load_follows_many_cycles
+    """
+    count = min(_BREAKPOINTS, time.size)
+    while True:
+        rows = np.linspace(0, time.size - 1, count).astype(np.int64)
+        missed = np.abs(np.interp(time, time[rows], place[rows]) - place).max()
+        if missed <= error or count == time.size:
+            return rows
+        count = min(2 * count, time.size)
 
 
 def _with_start(fit: Fit, normal: float) -> tuple[Any, float]:
@@ -90,6 +107,14 @@ def _with_start(fit: Fit, normal: float) -> tuple[Any, float]:
     if force != 0.0 and hasattr(law, "deflection_start"):
         law = dataclasses.replace(law, deflection_start=force / (normal * law.sigma0))
     return law, force
+
+
+def _assumed(curve: Curve) -> str:
+    """Return the note on columns that are missing or averaged."""
+    note = "" if curve.time is not None else " Invented: one second between rows."
+    if np.ptp(np.asarray(curve.normal_force)) > 0.0:
+        note += " The normal force is the mean of the measured one."
+    return note
 
 
 def _invented(fit: Fit, mass: float, stiffness: float) -> str:
@@ -125,4 +150,4 @@ def _slider(
     note = "Forces refer to an area of 1 m^2; the spring's end moves at the mean speed."
     if not isinstance(fit.rig, SpringDrive):
         note += f" Invented: the spring of {stiffness:.4g} Pa/m. The test imposed the slip."
-    return Scenario(slider, Cycles(), note=note, **common)
+    return Scenario(slider, Cycles(), note=note + _assumed(fit.curves[0]), **common)

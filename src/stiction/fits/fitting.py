@@ -25,6 +25,7 @@ from stiction.fits.intervals import (
     Ends,
     Intervals,
     Profile,
+    drop_at_ends,
     profiles,
     resampled,
 )
@@ -164,16 +165,14 @@ class _Search:
 
 def _searched(problem: Problem, seed: int, level: float) -> _Search:
     """Return the best minimum and its profiles; restart if a profile finds a better minimum."""
-    from scipy.stats import chi2, f
-
     top, agree, minima = best(problem, seed)
     for _ in range(_MOST_RESTARTS):
         spread = _variance(problem, top)
         errors, correlation = _errors(problem, top, spread[0])
-        limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, spread[1])
+        limit = drop_at_ends(level, problem.known_noise, spread[1])
         # if searches disagree, the profiles serve only to find a better minimum
         others = _others(problem, top, minima) if agree >= min(2, len(minima)) else []
-        ends = profiles(problem, top, errors, spread[0], float(limit), others)
+        ends = profiles(problem, top, errors, spread[0], limit, others)
         if not isinstance(ends, Minimum):
             break
         top = ends

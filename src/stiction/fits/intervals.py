@@ -21,7 +21,16 @@ from stiction.fits.problem import Problem
 from stiction.fits.search import Minimum, minimised
 from stiction.numerics.checks import MOST_SEED
 
-__all__ = ["KNOWN_DROP", "Bootstrap", "Ends", "Intervals", "Profile", "profile_ends", "profiles"]
+__all__ = [
+    "KNOWN_DROP",
+    "Bootstrap",
+    "Ends",
+    "Intervals",
+    "Profile",
+    "drop_at_ends",
+    "profile_ends",
+    "profiles",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,6 +129,19 @@ class _BetterFitError(Exception):
     def __init__(self, minimum: Minimum) -> None:
         super().__init__()
         self.minimum = minimum
+
+
+def drop_at_ends(level: float, known_noise: bool, freedom: int) -> float:
+    """Return the drop of 2 ln L at the ends of an interval: a quantile of chi^2 or of Fisher's F.
+
+    Parameters
+    ----------
+    level : coverage probability
+    known_noise : whether the noise was given; its estimate has `freedom` degrees of freedom
+    """
+    from scipy.stats import chi2, f
+
+    return float(chi2.ppf(level, 1) if known_noise else f.ppf(level, 1, freedom))
 
 
 def profiles(

@@ -99,7 +99,7 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
 
 def _put_ledger(file: Any, run: Run) -> None:
     energy, unit, axis = run.energy, run.energy_unit, "time"
-    if energy.time.size != file.variables["time"].shape[0]:
+    if not np.array_equal(energy.time, run.time):
         axis = "ledger_time"
         _put(file, axis, (axis,), energy.time, run.time_unit, "time of the ledger", group=_LEDGER)
     for name, values in energy.columns().items():

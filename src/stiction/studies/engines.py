@@ -21,7 +21,7 @@ from typing import Any
 from stiction.errors import StoreError, explain
 from stiction.numerics.checks import cores_of_process
 from stiction.numerics.jit import mode, use
-from stiction.studies.members import Job, solve_alone, solve_chunk, store_after_death
+from stiction.studies.members import Job, count_notes, solve_alone, solve_chunk, store_after_death
 
 __all__ = ["in_processes", "most_workers", "on_dask", "one_thread"]
 
@@ -232,8 +232,7 @@ def _one_by_one(job: Job, chunk: int) -> Counts | str:
     words = _answer(store_after_death, job, chunk, solved, notes)
     if isinstance(words, str):
         return words
-    kinds = [note.kind for note in notes]
-    every = {kind: kinds.count(kind) for kind in ("failed", "audit", "determinism")}
+    every = count_notes(notes)
     return {"members": end - begin, **every, "failed": every["failed"] + lost}
 
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from stiction.core.tangents import NotDifferentiable, Tangents
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, numbers
+from stiction.studies.cycles.shooting import sizes_of
 
 __all__ = ["LyapunovExponents", "lyapunov_exponents"]
 
@@ -192,8 +193,8 @@ class _Motion:
                 return
             time, system = end, system.at_state(run.final)
             largest = np.maximum(largest, np.abs(run.final))
-        # a state that is 0 throughout has no size of its own
-        self.sizes = np.where(largest > 0.0, largest, largest.max() or 1.0)
+        # a periodic state may be within rounding of 0 at all these instants
+        self.sizes = sizes_of(system, largest)
         self.places = [place._replace(time=time, system=system)]
 
     def restart(self) -> None:
@@ -262,7 +263,8 @@ class _Motion:
                 basis = np.hstack([basis, image[:, None] / factor])
             else:
                 growth[column] = -np.inf
-        spread = min(min(factors, default=1.0), 1.0 / max(factors, default=1.0))
+        # all factors are 0 where stick removes every direction
+        spread = min(min(factors, default=1.0), 1.0 / max([1.0, *factors]))
         system = place.system.at_state(run.final)
         return _Place(end, system, basis, tuple(columns), growth), spread
 

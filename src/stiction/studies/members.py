@@ -238,10 +238,11 @@ def solve_chunk(job: Job, chunk: int, check: Callable[[], object] | None = None)
     begin, end = job.manifest.span(chunk)
     arrays = _empty(job, batch, begin, end)
     notes: list[Note] = []
+    first = chunk * job.manifest.chunk - begin
     for member in _solve_block(job, batch, begin, end, arrays):
         if check is not None:
             check()
-        _solve_into(job, batch, member, arrays, notes, chunk * job.manifest.chunk)
+        _solve_into(job, batch, member, arrays, member - begin, notes, first + member)
     Store(job.folder).write_chunk(job.manifest, chunk, arrays, notes)
     return {"members": end - begin, **count_notes(notes)}
 
@@ -314,14 +315,14 @@ def solve_alone(job: Job, chunk: int, member: int) -> tuple[dict[str, Array], li
     begin, _ = job.manifest.span(chunk)
     arrays = _empty(job, batch, member, member + 1)
     notes: list[Note] = []
-    first = chunk * job.manifest.chunk + member - begin
-    _solve_into(job, batch, member, arrays, notes, first, begin=member)
+    slot = chunk * job.manifest.chunk + member - begin
+    _solve_into(job, batch, member, arrays, 0, notes, slot)
     return arrays, notes
 
 
 def count_notes(notes: Sequence[Note]) -> dict[str, int]:
-    """Return the number of notes of each kind."""
-    kinds = [note.kind for note in notes]
+    """Return the number of members with a note, for each kind."""
+    kinds = [kind for kind, _ in {(note.kind, note.member) for note in notes}]
     return {kind: kinds.count(kind) for kind in ("failed", "audit", "determinism")}
 
 
@@ -347,14 +348,17 @@ def _solve_into(
     batch: int,
     member: int,
     arrays: dict[str, Array],
+    index: int,
     notes: list[Note],
-    first: int,
-    begin: int | None = None,
+    slot: int,
 ) -> None:
-    """Solve one member and write its entries; an error becomes its status and a note."""
-    start = job.manifest.span(first // job.manifest.chunk)[0] if begin is None else begin
-    index = member - start
-    slot = first + index
+    """Solve one member and write its entries; an error becomes its status and a note.
+
+    Parameters
+    ----------
+    index : of the member in `arrays`
+    slot : its index in the store
+    """
     try:
         values = job.values(batch, member)
         run = solve_member(job, values)

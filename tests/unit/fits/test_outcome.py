@@ -1,9 +1,11 @@
+import dataclasses
 import json
 import tomllib
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.stats
 from fit_cases import cases
 from matplotlib.figure import Figure
 
@@ -140,6 +142,22 @@ def test_a_scenario_starts_with_the_force_of_the_test(law):
         assert 50.0 * block.law.deflection_start == pytest.approx(start, rel=1e-12)
 
 
+@pytest.mark.parametrize("rig", [st.fits.ImposedSlip(), SpringDrive(10.0)])
+def test_the_load_follows_many_cycles(rig):
+    t = np.linspace(0.0, 10.0, 2000)
+    place, normal = 0.1 * np.sin(40.0 * np.pi * t), 1.0 + 0.1 * t
+    force = 0.3 * np.sign(np.cos(40.0 * np.pi * t))
+    curve = Curve(force=force, time=t, displacement=place, normal_force=normal)
+    law = st.Coulomb(0.3)
+    found = scenario_of_fit(SimpleNamespace(curves=[curve], forces=[force], rig=rig, law=law))
+    block = found.system
+    load = np.interp(t, block.load.time, block.load.value)
+    # to 2 % of the force, or, for imposed slip, of the path
+    limit = 0.02 * (0.3 if isinstance(rig, SpringDrive) else 0.2 * block.stiffness)
+    assert np.abs(load - block.stiffness * (place - place[0])).max() <= limit
+    assert "The normal force is the mean of the measured one." in found.note
+
+
 def test_damage_is_reported(tmp_path, dahl):
     folder = dahl.save(tmp_path / "fit", figures=False)
     # the folder itself, or one above it
@@ -179,13 +197,23 @@ def test_unknown_figures_are_refused(tmp_path, dahl):
         dahl.plot.write(tmp_path, ["profile"])
 
 
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_profiles_show_the_drop_at_the_ends(level, dahl):
+    """The squared quantile of Student's t, since the noise is estimated."""
+    fit = dataclasses.replace(dahl, intervals=st.fits.Profile(level=level))
+    expected = scipy.stats.t.ppf(0.5 + 0.5 * level, dahl.freedom) ** 2
+    for ax in fit.plot.profiles().axes:
+        (dashed,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+        assert dashed.get_ydata() == pytest.approx([expected] * 2, rel=1e-9)
+
+
 def test_the_drawn_profile_of_a_parabola_is_that_parabola():
     """The signed square root of the drop is interpolated, which is a straight line here."""
     at = np.array([1.0, 1.5, 2.0, 2.6, 3.0])
     places = np.column_stack([at, 3.0 * (at - 2.0) ** 2])
     estimate = Estimate("mu", "1", 2.0, 0.1, 1.5, 2.5, "", places)
     ax = Figure().subplots()
-    FitFigures._profile(None, ax, estimate)
+    FitFigures._profile(None, ax, estimate, 3.84)
     x, y = ax.lines[0].get_data()
     np.testing.assert_allclose(y, 3.0 * (x - 2.0) ** 2, atol=1e-12)
 

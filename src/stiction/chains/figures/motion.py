@@ -292,7 +292,8 @@ def _friction_image(ax: Axes, data: ChainData) -> None:
     word, unit, limit = "friction force", "N", style.largest(image) or 1.0
     if data.stick_bound is not None and np.all(data.stick_bound[shown] > 0.0):
         image = image / data.stick_bound[shown].T
-        word, unit, limit = "friction force / stick bound", "", 1.0
+        # viscous friction may exceed the bound
+        word, unit, limit = "friction force / stick bound", "", max(1.0, style.largest(image))
     from matplotlib import colormaps
 
     colours = colormaps["RdBu_r"]

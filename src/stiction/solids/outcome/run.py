@@ -126,7 +126,7 @@ def build_run(
     # quantities use every accepted step: they do not depend on the times of the samples
     path = _curves(problem, record, record.path)
     steps = np.array([sample.time for sample in record.path])
-    curves = path if len(record.samples) == steps.size else _curves(problem, record, record.samples)
+    curves = path if np.array_equal(time, steps) else _curves(problem, record, record.samples)
     path_ledger = _ledger(steps if steps.size else time, record, record.path)
     ledger = _ledger(time, record, record.samples)
     variables = _variables(problem, record, curves, units)

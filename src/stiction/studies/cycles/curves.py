@@ -110,8 +110,8 @@ class _CriticalOrbit:
         jacobian = self.base.jacobian(u) * self.scale
         free = np.linalg.svd(jacobian)[2][len(jacobian) :]
         slopes = [
-            self.test(self.moved(u, _STEP * way)) - self.test(self.moved(u, -_STEP * way))
-            for way in free
+            self.test(self.moved(u, _STEP * null)) - self.test(self.moved(u, -_STEP * null))
+            for null in free
         ]
         return Dense(np.vstack([jacobian, np.array(slopes) @ free / (2.0 * _STEP)]))
 

@@ -19,13 +19,13 @@ from stiction.plot.run_data import RunData
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-__all__ = ["FlowData", "labels", "symbol"]
+__all__ = ["MODES", "FlowData", "labels", "symbol"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _NEEDED = ("mode", "multiplier")
-_MODES = {"+": 1, "slide": 0, "-": -1}
+MODES = {"+": 1, "slide": 0, "-": -1}
 SCALED_TIME = "scaled time τ (s/(kg m²))"
 _GREEK = {"omega": "ω", "theta": "θ", "phi": "φ", "psi": "ψ"}
 
@@ -118,11 +118,11 @@ class FlowData(RunData):
         mine = [
             k
             for k in np.flatnonzero(log.contact == i + 1).tolist()
-            if log.before[k] != log.after[k] and log.after[k] in _MODES
+            if log.before[k] != log.after[k]
         ]
         if not mine:
             return begin, first
-        modes = np.array([_MODES[log.before[mine[0]]], *(_MODES[log.after[k]] for k in mine)])
+        modes = np.array([MODES[log.before[mine[0]]], *(MODES[log.after[k]] for k in mine)])
         return np.concatenate([begin, log.time[mine]]), modes
 
     @property

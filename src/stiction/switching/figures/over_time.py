@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stiction.plot import style
-from stiction.switching.figures.data import FlowData
+from stiction.switching.figures.data import MODES, FlowData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,8 +113,7 @@ def events(data: FlowData) -> PaperFigure:
     kinds += sorted(set(log.kind) - set(kinds))
     figure = style.new_figure(style.COLUMN, 0.72 + 0.22 * max(len(kinds), 1))
     ((ax,),) = style.grid(figure, margins=(0.98, 0.16, 0.42, 0.26))
-    modes = {"+": 1, "slide": 0, "-": -1}
-    after = np.array([modes.get(word, 0) for word in log.after])
+    after = np.array([MODES[word] for word in log.after])
     named = np.array(log.kind)
     for level, kind in enumerate(kinds):
         for mode in (1, -1, 0):

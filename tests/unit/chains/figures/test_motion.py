@@ -149,3 +149,8 @@ def test_friction_of_many_masses_is_an_image(huge):
     # 0.5 N of a bound of 0.981 N
     assert image.min() == pytest.approx(-0.5 / 0.981)
     assert max(image.shape) <= style.MOST_PIXELS
+    # friction with a viscous part above the bound lies within the colour scale
+    low = Variable(np.full(huge.variables["x"].values.shape, 0.25), ("time", "mass"), "N", "")
+    run = dataclasses.replace(huge, variables={**huge.variables, "stick_bound": low})
+    limits = figures_of(run).friction().axes[0].get_images()[0].get_clim()
+    assert limits == pytest.approx((-2.0, 2.0))

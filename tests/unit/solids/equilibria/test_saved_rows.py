@@ -78,6 +78,16 @@ def test_rows_between_steps_are_in_balance():
     assert few.energy.imbalance_rel < 1e-2
 
 
+def test_as_many_rows_as_steps_have_their_own_curves():
+    """21 samples at other times than the 21 accepted states."""
+    whole, moved = pressed(), pressed(save=2.0 * np.linspace(0.0, 1.0, 21) ** 1.3)
+    assert whole.time.size == moved.time.size == 21
+    for name in ("force_y", "displacement"):
+        there = np.interp(moved.time, whole.time, whole.data[name].values)
+        size = np.abs(there).max()
+        np.testing.assert_allclose(moved.data[name].values, there, atol=5e-3 * size, rtol=0.0)
+
+
 def test_rows_without_balance_are_counted():
     """Within a jump nothing balances: the row is the end of the step, and this is reported."""
     system = st.StripPeeling(model=st.EA(mu=0.02), cells=(60, 2), u_end=30.0)
