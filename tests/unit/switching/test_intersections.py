@@ -180,6 +180,18 @@ def test_a_spiral_whose_intervals_alternate_goes_on_in_sliding(matrix):
     assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
+def test_events_at_an_intersection_carry_the_multipliers():
+    blocks = st.switching.TwoBlockStickSlip(x0=(0.0, 0.0, 0.3, 0.25))
+    run = st.solve(blocks, st.EventDriven(), t_span=(0.0, 1.0), save=2)
+    table = run.events
+    last = table.iloc[-1]
+    assert (last["contact"], last["kind"]) == (1, "slide")
+    # stuck on the belt: friction balances the springs, static friction 1
+    pull = -last["x1"] + 1.2 * (last["x2"] - last["x1"])
+    assert last["multiplier_after"] == pytest.approx(pull, rel=1e-12)
+    assert last["multiplier"] == 1.0
+
+
 def test_both_sliding_vectors_are_solved_and_followed():
     stopped = st.solve(flow(two_roots_field, 4), t_span=(0.0, 4.0))
     assert stopped.reason.count("codimension-2 sliding") == 2
