@@ -104,7 +104,7 @@ def test_the_relay_of_a_fast_plant_is_that_of_a_slow_one(pole):
     ]
     slow, fast = (run.events["time"].to_numpy() for run in runs)
     assert pole * fast == pytest.approx(slow, rel=1e-9)
-    assert runs[1].stats["steps"] == pytest.approx(runs[0].stats["steps"], abs=3)
+    assert abs(runs[1].stats["steps"] - runs[0].stats["steps"]) <= 3
 
 
 def test_relay_by_matrix_is_relay_by_order():
