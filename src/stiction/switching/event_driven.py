@@ -250,6 +250,13 @@ class _Integrator:
                 "intersection", *path.pending_choice(), margin=path.take_pending_margin()
             )
         elif code == r.UNDECIDED:
+            # the kernels do not recognise a spiral whose intervals alternate in length
+            if equilibrium_at_intersection(self.system, path.x, self.events.rows) is not None:
+                y = path.flow.y.copy()
+                self._extrapolate()
+                if self._spirals_to_equilibrium():
+                    return None
+                path.flow.y[:] = y
             return self._undecided()
         elif code == r.NO_DIRECTION:
             check_normals(self.system, path.x)
@@ -385,11 +392,12 @@ class _Integrator:
         more = {"margin": margin, "of": "fold" if fold else "two_fold", "sides": ["+", "-"]}
         if isinstance(policy, Stop):
             self._note_loss("undecided", surface, "stopped", more)
-            self.reason = (
-                f"two futures cannot be distinguished at t = {path.t:.9g}: "
-                f"the point at which they separate is only {margin:.2g} error bounds of the run "
-                "away"
-            )
+            # next to a two-fold there is no margin
+            why = "the arcs that leave the two-fold there are lower than rounding errors"
+            if margin < np.inf:
+                bounds = f"only {margin:.2g} error bounds of the run away"
+                why = f"the point at which they separate is {bounds}"
+            self.reason = f"two futures cannot be distinguished at t = {path.t:.9g}: {why}"
             return Status.STOPPED
         self._choose_side("undecided", surface, policy, more)
         return None

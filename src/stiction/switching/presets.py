@@ -264,7 +264,12 @@ class RelayFeedback(SwitchingSystem):
         """Return the compiled functions; called once per object."""
         a, b, c = self.plant
         params = np.concatenate(([float(c.size)], a.ravel(), b, c))
-        return _compiled("relay", params, c[None, :].copy(), np.ones(c.size), power=False)
+        scale = np.ones(c.size)
+        if self.matrix is None and abs(self.pole) > 1.0:
+            # under u = 1 the last state is about 1/|pole|, and each state is the rate of the one
+            # before; the squares of scales must not vanish
+            scale = np.maximum(np.abs(self.pole) ** np.arange(-c.size, 0.0), 1e-150)
+        return _compiled("relay", params, c[None, :].copy(), scale, power=False)
 
     def outputs(self, x: Floats, s: Floats) -> Outputs:
         """Return input and output of the relay."""

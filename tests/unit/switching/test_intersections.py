@@ -180,6 +180,54 @@ def test_a_spiral_whose_intervals_alternate_goes_on_in_sliding(matrix):
     assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
+def position_and_velocity(x, s):
+    # a preloaded spring and dry friction: x1'' = -u - b w + d + d' t, state x1, v, t, b, d, d'
+    return [x[1], -s[0] - x[3] * s[1] + x[4] + x[5] * x[2], 1.0, 0.0, 0.0, 0.0]
+
+
+def rest_of(x, v, b, d, rate=0.0, t_end=30.0):
+    system = flow(position_and_velocity, 6).at_state([x, v, 0.0, b, d, rate])
+    return st.solve(system, st.EventDriven(), t_span=(0.0, t_end), throw=False)
+
+
+@pytest.mark.parametrize(("b", "d"), [(0.5, 0.0), (0.1, 0.0), (0.9, 0.0), (0.5, 0.2)])
+def test_a_mass_comes_to_rest_between_a_preloaded_spring_and_friction(b, d):
+    run = rest_of(0.0, 1.0, b, d)
+    assert run.status is Status.SOLVED
+    assert run.determinism.status == "deterministic"
+    assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
+    # from x = 0 and back: decelerated at 1 + b -+ d, accelerated at 1 - b -+ d
+    time, v = 0.0, 1.0
+    for turn in range(2000):
+        load = d if turn % 2 == 0 else -d
+        down, up = 1.0 + b - load, 1.0 - b - load
+        time, v = time + v / down + v / math.sqrt(down * up), v * math.sqrt(up / down)
+    assert run.events["time"].iloc[-1] == pytest.approx(time, rel=1e-9)
+    # the multipliers balance the load
+    u, w = np.asarray(run.data["multiplier"])[-1]
+    assert u + b * w == pytest.approx(d, abs=1e-12)
+
+
+def test_a_mass_rests_until_the_load_exceeds_spring_and_friction():
+    run = rest_of(0.0, 0.0, 0.5, 0.0, rate=0.1, t_end=20.0)
+    # how it leaves is a matter of third derivatives, which are not computed
+    assert run.status is Status.NO_CONTINUATION
+    assert run.t_end == pytest.approx(15.0, abs=1e-9)
+    assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
+def test_events_at_an_intersection_carry_the_multipliers():
+    blocks = st.switching.TwoBlockStickSlip(x0=(0.0, 0.0, 0.3, 0.25))
+    run = st.solve(blocks, st.EventDriven(), t_span=(0.0, 1.0), save=2)
+    table = run.events
+    last = table.iloc[-1]
+    assert (last["contact"], last["kind"]) == (1, "slide")
+    # stuck on the belt: friction balances the springs, static friction 1
+    pull = -last["x1"] + 1.2 * (last["x2"] - last["x1"])
+    assert last["multiplier_after"] == pytest.approx(pull, rel=1e-12)
+    assert last["multiplier"] == 1.0
+
+
 def test_both_sliding_vectors_are_solved_and_followed():
     stopped = st.solve(flow(two_roots_field, 4), t_span=(0.0, 4.0))
     assert stopped.reason.count("codimension-2 sliding") == 2

@@ -34,6 +34,19 @@ def test_fields_and_gradients():
     assert given.gradient(x)[0] == pytest.approx([1.0, 0.8], abs=1e-15)
 
 
+def test_the_gradient_of_a_surface_far_from_the_start_of_time():
+    # sin(w t) has rounding errors of 3e-8 at t = 5e4: no distance of the differences reaches 1e-8
+    rate, late = 2.0 * math.pi * 400.0, 5e4 + 0.3
+    system = PiecewiseSmooth(
+        h=lambda t, x: x[0] - np.sin(rate * t),
+        f_plus=lambda t, x: [-1.0],
+        f_minus=lambda t, x: [1.0],
+        x0=[0.3],
+    )
+    slope = system.gradient(np.array([0.3, late]))[0, 1]
+    assert slope == pytest.approx(-rate * math.cos(rate * late), abs=3e-6 * rate)
+
+
 def test_a_plane_is_recognised():
     system = flow(h=lambda x: 2.0 * x[0] - x[1] + 3.0)
     assert system.compiled.plane[0] == pytest.approx([2.0, -1.0], abs=1e-15)

@@ -96,6 +96,17 @@ def test_relay_half_period():
     assert half == pytest.approx(known, abs=1e-13)
 
 
+@pytest.mark.parametrize("pole", [1e2, 1e4])
+def test_the_relay_of_a_fast_plant_is_that_of_a_slow_one(pole):
+    runs = [
+        stiction.solve(RelayFeedback(pole=p, x0=[p**-3, 0.0, 0.0]), t_span=(0.0, 20.0 / p), save=2)
+        for p in (1.0, pole)
+    ]
+    slow, fast = (run.events["time"].to_numpy() for run in runs)
+    assert pole * fast == pytest.approx(slow, rel=1e-9)
+    assert abs(runs[1].stats["steps"] - runs[0].stats["steps"]) <= 3
+
+
 def test_relay_by_matrix_is_relay_by_order():
     one = RelayFeedback(order=2, pole=2.0, gain=3.0)
     other = RelayFeedback(matrix=[0.0, 1.0, -4.0, -4.0], input=[0.0, 1.0], output=[3.0, 0.0])

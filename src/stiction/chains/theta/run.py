@@ -189,7 +189,9 @@ def _smooth_checks(integrator: ThetaIntegrator, method: RegularizedTheta) -> Ite
     if theta >= 0.5:
         return
     steepest = float(method.shape.slope(0.0, method.smoothing))
-    rate = float(np.max(chain.stick_bound / chain.masses)) * steepest
+    # the smoothed sign multiplies the friction of slip: a law with a jump has no more at rest
+    carried = chain.normal_forces * table.mu(np.zeros(chain.n_mass))
+    rate = float(np.max(carried / chain.masses)) * steepest
     if rate > 0.0:
         # beyond it the factor of slip per step is below -1: (1 - (1 - theta) h r) / (1 + theta h r)
         limit = 2.0 / ((1.0 - 2.0 * theta) * rate)

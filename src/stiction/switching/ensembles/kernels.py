@@ -261,7 +261,7 @@ def _speed(w: Workspace) -> float:
     # sliding field (15) of Szalai, Jeffrey 2014: weights L- and -L+ over L- - L+ of f+ and f-
     weight_plus = 1.0
     if i >= 0 and second_surface(w, SIDES, i) >= 0:
-        multipliers(w, SIDES, Y, MINUS)
+        multipliers(w, Y, MINUS)
         weight_plus = 0.0
     elif i >= 0:
         up, down = lie_derivatives(w, SIDES, i, Y)

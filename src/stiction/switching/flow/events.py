@@ -329,10 +329,10 @@ def _jumps_at_kink(w: Workspace, i: int, j: int) -> bool:
         return False
     size = change = 0.0
     if two:
-        before = bilinear(w, SIDES, SPARE)
+        before = bilinear(w, SPARE)
         if not _move_past_kink(w, j, 1.0):
             return False
-        after = bilinear(w, SIDES, SPARE)
+        after = bilinear(w, SPARE)
         for e in range(8):
             size, change = max(size, abs(before[e])), max(change, abs(after[e] - before[e]))
     else:

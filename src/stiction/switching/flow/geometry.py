@@ -74,12 +74,16 @@ def gradients(
         while _FARTHEST * d < abs(y[j]) < math.inf:
             # a state much larger than its scale: a larger distance reduces rounding errors
             d *= 1024.0
-        for _ in range(_LEVELS):
+        least, best = math.inf, d
+        for level in range(_LEVELS + 1):
             difference, size = _differences(surface, m, n, p, j, d, y, out, work[0])
-            if difference <= _ROUGH * size:
+            if difference <= _ROUGH * size or level == _LEVELS:
                 break
-            # a kink of h within the differences: a smaller step
-            d *= 0.0625
+            if difference <= least:
+                least, best = difference, d
+            # a kink of h within the differences: a smaller step; if rounding errors in h exceed
+            # the limit in all of them, the one with the least difference
+            d = 0.0625 * d if level + 1 < _LEVELS else best
 
 
 @kernel

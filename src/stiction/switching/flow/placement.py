@@ -122,7 +122,8 @@ def place_state(w: Workspace, functions: EventFunctions, t: float) -> None:
     # `Progress` defines these records
     now.shrinks = now.at_once = 0
     now.next_step = now.last_interval = now.line_step = now.line_distance = 0.0
-    now.last_event, now.last_arrival, now.drift, now.blunt = t, 0.0, 0.0, 0.0
+    now.last_event = now.last_arrival = t
+    now.drift = now.blunt = 0.0
     # the rounding errors of the first step are estimated with these gradients
     normals(w, Y, GRAD)
     surfaces_at(w, Y, _VALUES_NOW)

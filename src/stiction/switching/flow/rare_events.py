@@ -27,7 +27,7 @@ from stiction.switching.flow.intersections.transitions import (
     on_intersection,
 )
 from stiction.switching.flow.line import slips_to_its_end
-from stiction.switching.flow.rates import event_values, lie_derivatives
+from stiction.switching.flow.rates import FOLD_TOLERANCE, event_values, lie_derivatives
 from stiction.switching.flow.records import (
     FOLD,
     GRAZING,
@@ -56,7 +56,7 @@ from stiction.switching.flow.state import (
     Y,
 )
 from stiction.switching.flow.steps import NEARBY, step
-from stiction.switching.flow.surfaces import FOLD_TOLERANCE, begin_mode, project, surface_speed
+from stiction.switching.flow.surfaces import begin_mode, project, surface_speed
 from stiction.switching.flow.tableau import AT_END
 
 __all__ = ["advance_through_rare_events", "at_grazing", "at_line"]

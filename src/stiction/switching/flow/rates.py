@@ -21,7 +21,7 @@ import math
 
 from stiction.numerics.callback import call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import gradients
+from stiction.switching.flow.geometry import finite, gradients
 from stiction.switching.flow.intersections.bilinear import Bilinear, root, scaled_discriminant
 from stiction.switching.flow.state import (
     DIFF,
@@ -31,6 +31,7 @@ from stiction.switching.flow.state import (
     KINKS,
     MINUS,
     PLUS,
+    QUADRANT_RATES,
     SCALE,
     SIDES,
     SIGNS,
@@ -41,16 +42,23 @@ from stiction.switching.flow.state import (
 )
 
 __all__ = [
+    "FOLD_TOLERANCE",
     "bilinear",
     "event_values",
+    "interpolant",
     "lie_derivative",
     "lie_derivatives",
     "multipliers",
     "normals",
+    "quadrant_rates",
     "rates",
     "second_surface",
     "sliding_surface",
 ]
+
+# L counts as zero below this fraction of |grad h| |f|. Chosen: its rounding error is 3e-14 of it at
+# most (`tighten_near_two_fold`), and located folds have an error a little above
+FOLD_TOLERANCE = 1e-12
 
 
 @kernel
@@ -118,34 +126,83 @@ def lie_derivatives(w: Workspace, sides: int, i: int, x: int) -> tuple[float, fl
 
 
 @kernel
-def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
-    """Return both sliding conditions L_i = L_j = 0 as bilinear functions of the multipliers.
+def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
+    """Fill QUADRANT_RATES with the rates of h_i and h_j in the four quadrants, at vector x.
 
-    The field is the bilinear interpolant of its values in the four quadrants.
+    Returns whether all rates are finite.
     """
     now, a = w.progress[0], w.vectors
-    m = now.m
-    i = sliding_surface(w, sides)
-    j = second_surface(w, sides, i)
+    n = now.n
     normals(w, x, GRAD)
+    # scales of the rates: |D grad h| of both surfaces times the largest |D^-1 f|, D the scales
+    steep_i = steep_j = fastest = 0.0
+    for e in range(n):
+        slope_i, slope_j = a[GRAD, i * n + e] * a[SCALE, e], a[GRAD, j * n + e] * a[SCALE, e]
+        steep_i, steep_j = steep_i + slope_i * slope_i, steep_j + slope_j * slope_j
+    for c in range(now.m):
+        a[SIGNS, c] = a[SIDES, c]
+    # in the order ++, +-, -+, --
+    for c in range(4):
+        a[SIGNS, i] = 1.0 if c < 2 else -1.0
+        a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
+        call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
+        a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c] = (
+            lie_derivative(w, i, PLUS),
+            lie_derivative(w, j, PLUS),
+        )
+        speed = 0.0
+        for e in range(n):
+            rate = a[PLUS, e] / a[SCALE, e]
+            speed += rate * rate
+        fastest = max(fastest, speed)
+    now.speed_i = math.sqrt(steep_i) * math.sqrt(fastest)
+    now.speed_j = math.sqrt(steep_j) * math.sqrt(fastest)
+    return (
+        finite(w, QUADRANT_RATES, 8) and math.isfinite(now.speed_i) and math.isfinite(now.speed_j)
+    )
+
+
+@kernel
+def interpolant(w: Workspace) -> Bilinear:
+    """Return the bilinear interpolant of the rates in QUADRANT_RATES, times four."""
+    a = w.vectors
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-    for c in range(m):
-        a[SIGNS, c] = a[sides, c]
     # sums of the rates in the quadrants ++, +-, -+, -- with the signs 1, s_i, s_j, s_i s_j are four
     # times the coefficients of the interpolant; this factor changes no root
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
-        a[SIGNS, i], a[SIGNS, j] = si, sj
-        call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        li, lj = lie_derivative(w, i, PLUS), lie_derivative(w, j, PLUS)
+        li, lj = a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c]
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
 @kernel
-def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
+def bilinear(w: Workspace, x: int) -> Bilinear:
+    """Return both sliding conditions L_i = L_j = 0 as bilinear functions of the multipliers.
+
+    The field is the bilinear interpolant of its values in the four quadrants. A rate that is zero
+    in all of them becomes zero exactly: its condition holds for all multipliers, as for a position
+    where its velocity is zero.
+    """
+    now, a = w.progress[0], w.vectors
+    i = sliding_surface(w, SIDES)
+    quadrant_rates(w, i, second_surface(w, SIDES, i), x)
+    void_i = void_j = True
+    for c in range(4):
+        void_i = void_i and abs(a[QUADRANT_RATES, c]) <= FOLD_TOLERANCE * now.speed_i
+        void_j = void_j and abs(a[QUADRANT_RATES, 4 + c]) <= FOLD_TOLERANCE * now.speed_j
+    for c in range(4):
+        if void_i:
+            a[QUADRANT_RATES, c] = 0.0
+        if void_j:
+            a[QUADRANT_RATES, 4 + c] = 0.0
+    return interpolant(w)
+
+
+@kernel
+def multipliers(w: Workspace, x: int, dx: int) -> bool:
     """Fill dx with the sliding field of codimension 2, and EXTRA with its multipliers.
 
     The equations L_i = L_j = 0 have up to two roots; `branch` is the sign of the determinant of the
@@ -154,12 +211,12 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
     """
     now, a = w.progress[0], w.vectors
     n, m = now.n, now.m
-    i = sliding_surface(w, sides)
-    j = second_surface(w, sides, i)
-    rate = bilinear(w, sides, x)
+    i = sliding_surface(w, SIDES)
+    j = second_surface(w, SIDES, i)
+    rate = bilinear(w, x)
     multiplier_pair = root(rate, float(now.branch), True)
     for c in range(m):
-        a[SIGNS, c] = a[sides, c]
+        a[SIGNS, c] = a[SIDES, c]
     for c in range(n):
         a[dx, c] = 0.0
     for c in range(4):
@@ -201,7 +258,7 @@ def rates(w: Workspace, y: int, out: int) -> None:
             a[EXTRA, c] = a[SIDES, c]
         if second_surface(w, SIDES, i) >= 0:
             # codimension-2 sliding: s is the time
-            multipliers(w, SIDES, y, out)
+            multipliers(w, y, out)
             a[out, n] = direction
             for c in range(n):
                 a[out, c] *= direction
@@ -246,7 +303,7 @@ def event_values(w: Workspace, y: int, out: int) -> None:
     j = second_surface(w, SIDES, i)
     if j >= 0:
         # 1 - lambda and 1 + lambda of both surfaces; the discriminant is zero where roots merge
-        multipliers(w, SIDES, y, MINUS)
+        multipliers(w, y, MINUS)
         a[out, i], a[out, m + i] = 1.0 - a[EXTRA, i], 1.0 + a[EXTRA, i]
         a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]
         a[out, 2 * m + k] = a[EXTRA, m + k]

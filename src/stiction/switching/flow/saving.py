@@ -126,7 +126,7 @@ def signs_at(w: Workspace, x: int) -> None:
     if i < 0:
         return
     if second_surface(w, SIDES, i) >= 0:
-        multipliers(w, SIDES, x, STAGE + STAGES - 1)
+        multipliers(w, x, STAGE + STAGES - 1)
         for j in range(m):
             if a[SIDES, j] == 0.0:
                 a[RECORDED, j] = a[EXTRA, j]

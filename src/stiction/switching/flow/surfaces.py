@@ -17,7 +17,7 @@ from typing import NamedTuple
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.intersections.bilinear import root
-from stiction.switching.flow.rates import bilinear, lie_derivatives
+from stiction.switching.flow.rates import FOLD_TOLERANCE, bilinear, lie_derivatives
 from stiction.switching.flow.state import (
     EXTRA,
     EXTRA2,
@@ -45,9 +45,6 @@ __all__ = [
     "tighten_near_two_fold",
 ]
 
-# L counts as zero below this fraction of |grad h| |f|. Chosen: its rounding error is 3e-14 of it at
-# most (`tighten_near_two_fold`), and located folds have an error a little above
-FOLD_TOLERANCE = 1e-12
 # a two-fold is reached if L- - L+ is below this fraction of |grad h| |f|. Chosen: nearer, the
 # relative error of L- - L+ is above 3e-4, and with it that of the sliding vector
 TWO_FOLD_TOLERANCE = 1e-10
@@ -226,7 +223,7 @@ def begin_mode(w: Workspace) -> None:
 def _select_sliding_vector(w: Workspace) -> None:
     """Set `branch` to the admissible sliding vector; leave it unchanged if both are admissible."""
     now = w.progress[0]
-    rate, best = bilinear(w, SIDES, Y), math.inf
+    rate, best = bilinear(w, Y), math.inf
     present, best_sign = now.branch, 1
     for b in range(2):
         sign = 1 - 2 * b

@@ -443,6 +443,18 @@ def test_schemes_below_one_half_say_that_they_create_energy():
     assert not check(run, "step_resolves_smoothing").ok
 
 
+def test_the_step_that_chatters_follows_from_kinetic_friction():
+    # slip is damped at the rate mu_k g / width: explicit steps reverse it from twice its inverse on
+    chain = st.Chain(1.0, 1e-3, law=st.StaticKinetic(0.8, 0.2), v0=0.1, n=1)
+    limit = 2.0 * 1e-3 / (0.2 * 9.81)
+    for share in (0.9, 1.2):
+        method = st.chains.RegularizedTheta(share * limit, 0.0, 1e-3)
+        run = st.solve(chain, method, (0.0, 0.5))
+        assert check(run, "step_resolves_smoothing").limit == pytest.approx(limit, rel=1e-12)
+        chatter = np.abs(run.data["v"].values[-9:]).max()
+        assert check(run, "step_resolves_smoothing").ok == (chatter < 1e-8)
+
+
 def test_a_smoothed_law_has_no_static_friction():
     run = st.solve(ONE, st.chains.RegularizedTheta(1e-3, 1.0, 1e-4), (0.0, 8.0))
     assert not check(run, "static_friction_represented").ok

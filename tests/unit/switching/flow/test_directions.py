@@ -9,6 +9,7 @@ from stiction.switching.flow.intersections import directions as kernels
 from stiction.switching.flow.intersections import sliding
 from stiction.switching.flow.intersections.bilinear import Bilinear, root, scaled_discriminant
 from stiction.switching.flow.intersections.transitions import signs_of
+from stiction.switching.flow.rates import interpolant
 from stiction.switching.flow.state import QUADRANT_RATES, SAMPLE, Progress, Workspace
 
 pytestmark = pytest.mark.usefixtures("plain_kernels")
@@ -163,11 +164,20 @@ def test_spirals(sense, growth, quadrant):
 
 def test_coefficients_give_the_rates_back():
     for rates in RATES[:5]:
-        c = kernels._coefficients(workspace(rates))
+        c = interpolant(workspace(rates))
         for q, (u, v) in enumerate(QUADRANTS):
             for row, part in enumerate((c[:4], c[4:])):
                 value = part[0] + part[1] * u + part[2] * v + part[3] * u * v
                 assert value == pytest.approx(4.0 * rates[row, q], rel=1e-12)
+
+
+def test_one_void_condition_leaves_the_least_multipliers_of_the_other():
+    # L_i = 0 for all multipliers, L_j = 4 (0.6 - u + 0.5 v): of all roots that of max(|u|, |v|)
+    for c in (Bilinear(*(0.0,) * 4, 2.4, -4.0, 2.0, 0.0), Bilinear(2.4, -4.0, 2.0, *(0.0,) * 5)):
+        found = root(c, 1.0, True)
+        assert found.good
+        assert (found.u, found.v) == pytest.approx((0.4, -0.4), abs=1e-12)
+    assert not root(Bilinear(1.0, *(0.0,) * 7), 1.0, True).good
 
 
 @pytest.mark.parametrize("seed", range(20))

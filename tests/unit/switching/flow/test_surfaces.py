@@ -5,7 +5,7 @@ import pytest
 
 from stiction import solve
 from stiction.switching.flow import rates, surfaces
-from stiction.switching.flow.state import EXTRA, GRAD, PLUS, SIDES, TRIAL, Y
+from stiction.switching.flow.state import EXTRA, GRAD, PLUS, TRIAL, Y
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import PiecewiseSmooth
 
@@ -66,6 +66,13 @@ def test_planes_are_planes_over_any_step(seed):
         assert work.progress[0].plane != 0
         a[Y, :3], a[TRIAL, :3] = x, x + step * random.normal(size=3)
         assert surfaces.is_plane(work)
+
+
+def test_intervals_between_events_count_from_the_placement():
+    _, system = random_planes(0)
+    path = Trajectory(system, Tolerance(1e-8), np.empty(0))
+    path.place(1000.0, np.zeros(3), np.ones(2))
+    assert path.flow.progress.last_arrival == 1000.0
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -159,7 +166,7 @@ def test_on_two_surfaces_the_product_combination_stays_on_both():
             x0=[0.0, 0.0, 0.0],
         )
         work, a = at(system, np.zeros(3), (0.0, 0.0))
-        assert rates.multipliers(work, SIDES, Y, TRIAL)
+        assert rates.multipliers(work, Y, TRIAL)
         np.testing.assert_allclose(a[EXTRA, :2], lam, atol=1e-10)
         np.testing.assert_allclose(a[TRIAL, :3], drift + jumps @ lam, atol=1e-10)
 

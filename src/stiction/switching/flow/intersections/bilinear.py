@@ -72,7 +72,7 @@ def _is_linear(c: Bilinear) -> bool:
 
 @kernel
 def scaled_discriminant(c: Bilinear) -> float:
-    """Return the discriminant, scaled to [-1, 1]; 1 if there is only one root."""
+    """Return the discriminant, scaled to [-2, 2]; 1 if there is only one root."""
     if _is_linear(c):
         return 1.0
     qa, qb, qc = _quadratic(c)
@@ -81,11 +81,25 @@ def scaled_discriminant(c: Bilinear) -> float:
 
 
 @kernel
+def _sign(value: float) -> float:
+    """Return the sign of a number, 0 of zero."""
+    return 1.0 if value > 0.0 else -1.0 if value < 0.0 else 0.0
+
+
+@kernel
 def _single_root(c: Bilinear) -> Root:
     """Return the root of linear rates, by Newton's method from (0, 0)."""
     u, v, good = 0.0, 0.0, False
     det = c.a1 * c.b2 - c.a2 * c.b1
     if det == 0.0:
+        first = abs(c.a0) + abs(c.a1) + abs(c.a2)
+        p0, p1, p2 = (c.a0, c.a1, c.a2) if first > 0.0 else (c.b0, c.b1, c.b2)
+        size = abs(p1) + abs(p2)
+        # one condition is void: of the roots of the other that with the least larger multiplier,
+        # so that sliding ends where no root is admissible
+        if min(first, abs(c.b0) + abs(c.b1) + abs(c.b2)) == 0.0 and size > 0.0:
+            u, v = -p0 * _sign(p1) / size, -p0 * _sign(p2) / size
+            return Root(u, v, det, True)
         # singular: (0, 0) is a root of homogeneous equations
         return Root(u, v, det, c.a0 == 0.0 and c.b0 == 0.0)
     # chosen: with a3 = b3 = 0 one step suffices, and small products take a few more

@@ -13,13 +13,16 @@ Verified by: tests/unit/switching/test_intersections.py::test_exit_directions_in
 
 from __future__ import annotations
 
-import math
-
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import finite
-from stiction.switching.flow.intersections.bilinear import Bilinear, root
-from stiction.switching.flow.rates import lie_derivative, normals
+from stiction.switching.flow.intersections.bilinear import root
+from stiction.switching.flow.rates import (
+    FOLD_TOLERANCE,
+    interpolant,
+    lie_derivative,
+    normals,
+    quadrant_rates,
+)
 from stiction.switching.flow.state import (
     GRAD,
     MINUS,
@@ -33,7 +36,6 @@ from stiction.switching.flow.state import (
     Workspace,
     Y,
 )
-from stiction.switching.flow.surfaces import FOLD_TOLERANCE
 
 __all__ = [
     "DIRECTIONS",
@@ -45,7 +47,6 @@ __all__ = [
     "count",
     "exit_directions",
     "open_directions",
-    "quadrant_rates",
     "turns",
 ]
 
@@ -58,43 +59,6 @@ ESCAPES = 11
 # largest distance from 1 of a multiplier that belongs to a fold at the end of a half surface.
 # Chosen: well above the error of a state that the run has located there
 _AT_FOLD = 1e-6
-
-
-@kernel
-def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
-    """Fill QUADRANT_RATES with the rates of h_i and h_j in the four quadrants, at vector x.
-
-    Returns whether all rates are finite.
-    """
-    now, a = w.progress[0], w.vectors
-    n = now.n
-    normals(w, x, GRAD)
-    # scales of the rates: |D grad h| of both surfaces times the largest |D^-1 f|, D the scales
-    steep_i = steep_j = fastest = 0.0
-    for e in range(n):
-        slope_i, slope_j = a[GRAD, i * n + e] * a[SCALE, e], a[GRAD, j * n + e] * a[SCALE, e]
-        steep_i, steep_j = steep_i + slope_i * slope_i, steep_j + slope_j * slope_j
-    for c in range(now.m):
-        a[SIGNS, c] = a[SIDES, c]
-    # in the order ++, +-, -+, --
-    for c in range(4):
-        a[SIGNS, i] = 1.0 if c < 2 else -1.0
-        a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
-        call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c] = (
-            lie_derivative(w, i, PLUS),
-            lie_derivative(w, j, PLUS),
-        )
-        speed = 0.0
-        for e in range(n):
-            rate = a[PLUS, e] / a[SCALE, e]
-            speed += rate * rate
-        fastest = max(fastest, speed)
-    now.speed_i = math.sqrt(steep_i) * math.sqrt(fastest)
-    now.speed_j = math.sqrt(steep_j) * math.sqrt(fastest)
-    return (
-        finite(w, QUADRANT_RATES, 8) and math.isfinite(now.speed_i) and math.isfinite(now.speed_j)
-    )
 
 
 @kernel
@@ -153,20 +117,6 @@ def _half_surface(w: Workspace, e: int) -> tuple[int, float]:
 
 
 @kernel
-def _coefficients(w: Workspace) -> Bilinear:
-    """Return the bilinear interpolant of the rates in QUADRANT_RATES."""
-    a = w.vectors
-    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-    for c in range(4):
-        si = 1.0 if c < 2 else -1.0
-        sj = 1.0 if c % 2 == 0 else -1.0
-        li, lj = a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c]
-        a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
-        b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
-    return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
-
-
-@kernel
 def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool:
     """Return whether the sliding vector whose determinant has this sign is admissible.
 
@@ -181,7 +131,7 @@ def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool
     v = 1 - r / r'. Here r is the outward rate at v = 1 and r' its derivative by v. This derivative
     has the sign of the determinant if the half surface repels, the opposite sign if it attracts.
     """
-    candidate = root(_coefficients(w), sign, False)
+    candidate = root(interpolant(w), sign, False)
     if not candidate.good:
         return False
     u, v = candidate.u, candidate.v

@@ -20,9 +20,9 @@ from stiction.switching.flow.intersections.directions import (
     SLIDES_MINUS,
     SLIDES_PLUS,
     open_directions,
-    quadrant_rates,
     turns,
 )
+from stiction.switching.flow.rates import quadrant_rates
 from stiction.switching.flow.state import (
     BERNSTEIN,
     EXTRA2,

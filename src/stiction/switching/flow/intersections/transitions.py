@@ -45,8 +45,17 @@ from stiction.switching.flow.records import (
     SEVERAL_DIRECTIONS,
     SLIDE,
 )
-from stiction.switching.flow.saving import log_event, save_until
-from stiction.switching.flow.state import EXTRA, SIDES, TRIAL, EventFunctions, Records, Workspace, Y
+from stiction.switching.flow.saving import log_event, save_until, signs_at
+from stiction.switching.flow.state import (
+    EXTRA,
+    RECORDED,
+    SIDES,
+    TRIAL,
+    EventFunctions,
+    Records,
+    Workspace,
+    Y,
+)
 from stiction.switching.flow.steps import UNRESOLVED, too_short
 from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
@@ -96,6 +105,12 @@ def _enter_direction(w: Workspace, i: int, j: int, directions: int) -> None:
 
 
 @kernel
+def _limited(multiplier: float) -> float:
+    """Return the multiplier limited to [-1, 1]."""
+    return min(max(multiplier, -1.0), 1.0)
+
+
+@kernel
 def _pass_intersection(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
     """Handle the arrival at surface i alone, near an intersection, with its margin."""
     now = w.progress[0]
@@ -134,15 +149,19 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
         return NO_DIRECTION
     if many > 1:
         return _defer_choice(w, i, j, directions)
+    signs_at(w, Y)
+    # beyond a jump of the field the multipliers of the former mode may leave [-1, 1]
+    lam_i, lam_j = _limited(a[RECORDED, i]), _limited(a[RECORDED, j])
     _enter_direction(w, i, j, directions)
+    signs_at(w, Y)
     si, sj = a[SIDES, i], a[SIDES, j]
     # one event for each surface whose sign changes
     if si != before_i:
         kind = LEAVE if before_i == 0.0 else CROSS if si == -before_i else SLIDE
-        log_event(w, records, kind, i, before_i, si, before_i, si)
+        log_event(w, records, kind, i, before_i, si, lam_i, a[RECORDED, i])
     if sj != before_j and now.events < len(records.events):
         kind = LEAVE if before_j == 0.0 else SLIDE if sj == 0.0 else CROSS
-        log_event(w, records, kind, j, before_j, sj, before_j, sj)
+        log_event(w, records, kind, j, before_j, sj, lam_j, a[RECORDED, j])
     functions[i].order = (2 if before_i == 0.0 else 1) if si != 0.0 else 0
     functions[j].order = (2 if before_j == 0.0 else 1) if sj != 0.0 else 0
     return check_accumulation(w)
@@ -259,7 +278,9 @@ def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records)
         return NO_DIRECTION
     if count(directions) > 1:
         return _defer_choice(w, i, j, directions)
-    lam_i, lam_j = (side, 0.0) if e == i else (0.0, side)
+    signs_at(w, Y)
+    lam_i = side if e == i else a[RECORDED, i]
+    lam_j = side if e == j else a[RECORDED, j]
     _enter_direction(w, i, j, directions)
     si, sj = a[SIDES, i], a[SIDES, j]
     if si != 0.0:
