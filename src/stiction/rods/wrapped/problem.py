@@ -101,7 +101,7 @@ class _Given(NamedTuple):
     mu: float
     viscosity: float
     drag: float
-    motion: Motion | None
+    motion: Motion | None = None
 
 
 class _Trial(NamedTuple):
@@ -449,10 +449,8 @@ class WrappedProblem:
 
     def given_state(self, state: State) -> tuple[State, Solution]:
         """Return a state that no forces need to balance, with its open and closed contacts."""
-        reference = self.reference(state, state.time)
-        given = _Given(
-            reference, self.loads_at(state.time), self.placements(state.time), *[0.0] * 3, None
-        )
+        loads, places = self.loads_at(state.time), self.placements(state.time)
+        given = _Given(self.reference(state, state.time), loads, places, 0.0, 0.0, 0.0)
         trial = self._trial(given, state.basis, state.traction, None)
         return state, Solution(trial.at, trial.law, 0.0, 0.0, 0)
 
