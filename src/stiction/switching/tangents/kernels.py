@@ -569,10 +569,10 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     norm = rough = zero = 0.0
     for b in range(NODES):
         for c in range(n):
-            for e in range(columns):
+            for e in range(n):
                 zero += 0.0 * v.samples[b, c, e]
     if zero != 0.0:
-        # a maximum ignores NaN
+        # a maximum ignores NaN; one of B makes the derivatives NaN
         return math.inf, math.inf
     for c in range(n):
         mean = high = 0.0
