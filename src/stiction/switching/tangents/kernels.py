@@ -81,6 +81,8 @@ _FARTHEST = 1e7
 # the distance of points next to a kink, over the size of the number, is at least this. The rounding
 # error of such differences is large, but an orbit stays near a kink for a short time only
 _NEAREST = 1e-13
+# smallest ratio of L- - L+ at both points of a difference; its zero is a pole of the sliding field
+_BEFORE_POLE = 0.5
 # rounding error of a state, over that of the field, in estimates of rounding
 _AMPLIFIED = 0.25
 # bound of neglected terms of the series; largest norm of A times the interval; smallest number of a
@@ -186,11 +188,15 @@ def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
 @kernel(inline=True)
 def _difference(
     w: Workspace, s: Stencil, what: int, j: int, d: float, free: bool, out: Vector
-) -> None:
-    """Fill `out` with the central difference over +-d of column j; SPARE holds the state."""
+) -> bool:
+    """Fill `out` with the central difference over +-d of column j; SPARE holds the state.
+
+    Returns whether no pole L- = L+ of the sliding field is near both points.
+    """
     now, a = w.progress[0], w.vectors
     n, scale = now.n, 0.5 / d
     count = n if what < 0 else 1
+    slides, first = what < 0 and not free, 1.0
     for b in range(2):
         step = d if b == 0 else -d
         if j < n:
@@ -199,11 +205,15 @@ def _difference(
             _set_parameters(w, s, j - n, step)
         _evaluate(w, what, SPARE, free)
         if b == 0:
+            first = a[LATER, n] if slides else 1.0
             for c in range(count):
                 out[c] = a[LATER, c]
         else:
             for c in range(count):
                 out[c] = (out[c] - a[LATER, c]) * scale
+    # dt/ds is proportional to L- - L+
+    last = a[LATER, n] if slides else 1.0
+    return min(first, last) > _BEFORE_POLE * max(first, last)
 
 
 @kernel
@@ -265,6 +275,22 @@ def _clear_of_kinks(w: Workspace, s: Stencil, j: int, d: float) -> float:
     return d
 
 
+@kernel
+def _size_of_field(w: Workspace, what: int, j: int, v: Variation, out: Matrix) -> float:
+    """Return the size of the numbers whose rounding enters the difference by column j."""
+    now, a = w.progress[0], w.vectors
+    n, largest = now.n, 0.0
+    for c in range(n if what < 0 else 1):
+        total = abs(a[LATER, c])
+        # effect of the rounding of the states on the field
+        if j < n and not moves_freely(w):
+            total += _AMPLIFIED * abs(v.work[0, c] * a[TRIAL, j])
+        for e in range(min(j, n) if what < 0 else 0):
+            total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
+        largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
+    return largest
+
+
 @kernel(separate=True)
 def derivatives(
     w: Workspace, s: Stencil, what: int, v: Variation, out: Matrix, columns: int, more: bool
@@ -289,7 +315,7 @@ def derivatives(
         first = v.level[j] if what < 0 else 0
         before = v.pairs[j] if more else 1
         length = _STEP if j < n else s.lengths[j - n]
-        tried = False
+        tried, nearer = False, 1.0
         for level in range(first, _LEVELS):
             while True:
                 if j < n:
@@ -301,15 +327,14 @@ def derivatives(
                     d = length * 0.25**level
                 if what < 0 and now.k > 0:
                     d = _clear_of_kinks(w, s, j, d)
-                _difference(w, s, what, j, d, free, v.work[0])
-                largest = 0.0
-                for c in range(count):
-                    total = abs(a[LATER, c])
-                    for e in range(min(j, n) if what < 0 else 0):
-                        # effect of the rounding of the states on the field
-                        total += _AMPLIFIED * abs(out[c, e] * a[TRIAL, e])
-                    largest = max(largest, total / (a[SCALE, c] if what < 0 else 1.0))
-                _difference(w, s, what, j, 2.0 * d, free, v.work[1])
+                d *= nearer
+                clear = _difference(w, s, what, j, d, free, v.work[0])
+                largest = _size_of_field(w, what, j, v, out)
+                clear = _difference(w, s, what, j, 2.0 * d, free, v.work[1]) and clear
+                if not clear and nearer > _EPS:
+                    # differences across a pole may agree although they are wrong
+                    nearer *= 0.25
+                    continue
                 (off, size), pairs, noise = _agree(w, what, v, 1), 1, 20.0 * _EPS * largest / d
                 found = tried or level > first or length >= _STEP or noise <= _ROUNDED * size
                 fits = off <= _SIMILAR * size + noise if found else off < math.inf
@@ -330,6 +355,8 @@ def derivatives(
                     one, two, three = v.work[0, c], v.work[1, c], v.work[2, c]
                     fourth = (4.0 * one - two) / 3.0
                     out[c, j] = fourth if pairs == 1 else 1.5 * one - 0.6 * two + 0.1 * three
+                    if not clear:
+                        out[c, j] = math.nan
                 if what < 0:
                     v.level[j], v.lengths[j], v.pairs[j] = level, d, max(pairs, before)
                     if j >= n:
@@ -398,8 +425,14 @@ def _state_at(w: Workspace, t: float, free: bool) -> None:
             value += a[DENSE + d, n]
             slope = slope * factor + sign * value
             value *= factor
+        if slope <= 0.0:
+            # beyond the end of sliding the time of a step decreases where L- - L+ < 0
+            if s == 0.0:
+                break
+            s = 0.0
+            continue
         error = a[Y, n] + value - t
-        if abs(error) <= near or slope == 0.0:
+        if abs(error) <= near:
             break
         s -= error / slope
     dense(a, s, n, TRIAL)
@@ -533,7 +566,14 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     degree NODES - 1 give the error E of one node less; the result is E^(NODES / (NODES - 1)).
     """
     a, n, columns = w.vectors, w.progress[0].n, v.samples.shape[2]
-    norm = rough = 0.0
+    norm = rough = zero = 0.0
+    for b in range(NODES):
+        for c in range(n):
+            for e in range(n):
+                zero += 0.0 * v.samples[b, c, e]
+    if zero != 0.0:
+        # a maximum ignores NaN; one of B makes the derivatives NaN
+        return math.inf, math.inf
     for c in range(n):
         mean = high = 0.0
         for e in range(n):
@@ -544,8 +584,6 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
             unit = a[SCALE, e] / a[SCALE, c]
             mean, high = mean + whole * unit, high + abs(part) * unit
         norm, rough = max(norm, mean), max(rough, high)
-    if not norm < math.inf:
-        return math.inf, math.inf
     norm, rough = norm * h, rough * h
     bend, odd = 0.5 * norm, 1.0
     for k in range(2, NODES):

@@ -151,6 +151,13 @@ class ModeFlow:
         evaluate(self.flow.work, _FIELD, TRIAL)
         return np.array(rows[LATER, :n])
 
+    def _value(self, what: int, full: Floats, t: float) -> float:
+        """Return an event function in the present mode."""
+        rows, n = self.flow.vectors, self.n
+        rows[TRIAL, :n], rows[TRIAL, n] = full, t
+        evaluate(self.flow.work, what, TRIAL)
+        return float(rows[LATER, 0])
+
     def _gradient(self, event: int, x: Floats, t: float) -> Floats:
         """Return (n + q,) derivatives of event function `event` in states and parameters."""
         rows, n = self.flow.vectors, self.n

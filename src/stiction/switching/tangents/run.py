@@ -32,6 +32,7 @@ from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.flow.state import DENSE_TERMS
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.tangents.mode import ModeFlow
+from stiction.switching.tangents.segments import SegmentFlow
 
 if TYPE_CHECKING:
     from stiction.switching.methods import EventDriven
@@ -49,6 +50,10 @@ _GRAZING = 1e3
 _SLOW = 1e-3
 # an event is tangential if the rate of its function is below this fraction of |grad e| |f|
 _TANGENTIAL = 1e-9
+# a two-fold is unresolved if errors change the distance from it by more than this fraction. Tested
+# are orbits on which L- - L+ decreases to the second number, at steps shorter than the third one
+# over the duration of the sliding
+_UNRESOLVED, _APPROACH, _SHORT = 1e-3, 0.1, 0.03
 # a start with |h| below this fraction of its scale is on the surface
 _ON_SURFACE = 1e-11
 # a state this many times larger than its scale may need another scale
@@ -155,7 +160,7 @@ class _Tangent(ModeFlow):
         times: Floats,
     ) -> None:
         super().__init__(system, method, to)
-        self.run, self.steps = run, steps
+        self.method, self.run, self.steps = method, run, steps
         self.span, self.times = span, times
         self.saved_by = np.full((times.size, self.free, len(self.names)), np.nan)
         self.failures: list[NotDifferentiable] = []
@@ -178,14 +183,17 @@ class _Tangent(ModeFlow):
             self._between(time, step.time)
             kinks = [e.time for e in steps[max(k - 1, 0) : k + 2] if "kink" in e.kinds]
             apart = min((abs(at - step.time) for at in kinks if at != step.time), default=np.inf)
+            self._check_two_fold(x, time, step.state, step.time)
             self._pass(step, apart)
             self._save(step.time)
-            time = step.time
+            x, time = step.state, step.time
         self._note_end()
         self._between(time, end)
         values = [run.variables[name].values[-1] for name in self.system.state_names]
         final = np.array(values, dtype=np.float64)
         rate = self._field(final, end)
+        if run.t_end == end:
+            self._check_two_fold(x, time, final, end)
         by = self.states[: self.free].copy()
         if run.t_end < end:
             final[:] = np.nan
@@ -484,6 +492,38 @@ class _Tangent(ModeFlow):
                 f"would cross to a depth of {depth:.2g} only, less than {limit:.2g}"
             )
             self._fail(t, "grazing", reason)
+
+    def _check_two_fold(self, x: Floats, t: float, last: Floats, end: float) -> None:
+        """Record a failure if the orbit, which slides from x, t on, passes an unresolved two-fold.
+
+        At a two-fold L+ = L- = 0. Next to a saddle the errors of a run grow, and the orbit may
+        pass it on the wrong side. The distance in the plane of L+ and L- is compared with the
+        error across the orbit in this plane.
+        """
+        sides, m, n = self.flow.sides.copy(), self.system.compiled.m, self.n
+        if self.failures or not len(self.names) or np.count_nonzero(sides == 0.0) != 1:
+            return
+        i = int(np.flatnonzero(sides == 0.0)[0])
+        # steps are as short as L- - L+ is small
+        steps = self.steps[(self.steps[:, n] > t) & (self.steps[:, n] < end)]
+        short = np.diff(steps[:, n], append=end) < _SHORT * (end - t)
+        places = [*((row[:n], float(row[n])) for row in steps[short]), (last, end)]
+        values = np.array([[self._value(k, *place) for k in (i, m + i)] for place in places])
+        nearest = int(values.sum(axis=1).argmin())
+        (at, time), (up, down) = places[nearest], values[nearest]
+        # the event functions are L+ and L- over the first L- - L+
+        if up + down > _APPROACH and self.flow.progress.tightening == 1.0:
+            return
+        flow, field = SegmentFlow(self.system, self.method, ()), self._field(at, time)
+        by = np.array([self._gradient(k, at, time)[:n] for k in (i, m + i)])
+        rates = by @ field
+        across = (rates[1] * by[0] - rates[0] * by[1]) / max(float(np.hypot(*rates)), 1e-300)
+        sizes = np.maximum(np.abs(x), np.asarray(self.system.compiled.scale))
+        carried = across @ flow.derivatives_over(self.steps, sides, x, t, time)
+        error = self.tol * float(np.abs(carried) @ sizes) / float(np.hypot(up, down))
+        if not error < _UNRESOLVED:
+            reason = f"the orbit passes a two-fold at a distance that errors change by {error:.2g}"
+            self._fail(time, "two-fold", f"{reason} of it")
 
     def _check_end(self, x: Floats, rate: Floats) -> None:
         """Record a failure if the run ends within the error of an event at which x' changes."""

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.switching.flow.state import DENSE_TERMS, LATER, TRIAL
+from stiction.switching.flow.state import DENSE_TERMS, TRIAL
 from stiction.switching.model import SwitchingSystem
-from stiction.switching.tangents.kernels import evaluate, record_segment, state_at_end
+from stiction.switching.tangents.kernels import record_segment, state_at_end
 from stiction.switching.tangents.mode import ModeFlow
 
 if TYPE_CHECKING:
@@ -78,6 +78,18 @@ class SegmentFlow(ModeFlow):
         by_time = by[:, free : self.n].sum(axis=1) - rate
         columns = [by[:, :free], by_time[:, None], by[:, self.n :]]
         return SegmentEnd(final[:free], np.hstack(columns), rate)
+
+    def derivatives_over(
+        self, steps: Floats, sides: Floats, x: Floats, start: float, end: float
+    ) -> Floats:
+        """Return (n, n) derivatives of the end of recorded steps by the start; NaN if it fails."""
+        self.states[:] = self.seeds
+        self._enter(x, start, sides)
+        self._placed(x, start, sides)
+        found = (
+            self.states if self._integrated(steps, start, end) else np.full_like(self.seeds, np.nan)
+        )
+        return np.array(found[:, : self.n])
 
     def condition(self, sides: Floats, what: int, x: Floats, t: float) -> tuple[float, Floats]:
         """Return an event function of a mode and its (n + 1 + q,) derivatives by x, t and p.
@@ -140,12 +152,6 @@ class SegmentFlow(ModeFlow):
     def _enter(self, full: Floats, t: float, sides: Floats) -> None:
         self._check_planes([full])
         self._set_mode(full, t, sides)
-
-    def _value(self, what: int, full: Floats, t: float) -> float:
-        rows, n = self.flow.vectors, self.n
-        rows[TRIAL, :n], rows[TRIAL, n] = full, t
-        evaluate(self.flow.work, what, TRIAL)
-        return float(rows[LATER, 0])
 
     def _rate_of(self, sides: Floats, what: int, full: Floats, t: float) -> float:
         self._enter(full, t, sides)
