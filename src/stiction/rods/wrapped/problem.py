@@ -98,6 +98,7 @@ class _Given(NamedTuple):
     mu: float
     viscosity: float
     drag: float
+    stiffness: tuple[float, float]
 
 
 class _Trial(NamedTuple):
@@ -158,6 +159,7 @@ class WrappedProblem:
             rods, self.strands, len(partners), self_contact=self_contact, turn=turn
         )
         self.stiffness = min(rod.section.axial_stiffness / rod.rest_length for rod in rods)
+        self.longest = max(rod.rest_length for rod in rods)
 
     def _moved_ends(self, rod: CosseratRod, offset: int) -> list[_Moved]:
         n, static, o = rod.elements, self.static, offset
@@ -328,10 +330,13 @@ class WrappedProblem:
         static, first = self.static, start if guess is None else guess
         static.restore((first.r, first.q))
         static.set_natural_curvature(1.0)
+        self.elastic()
+        # slip across a rod meets its tension only, much less than its axial stiffness
+        across = self.stiffness if drag > 0.0 else self.force_scale() / self.longest
         self.set_ends(time)
         loads, places = self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
-        given = _Given(reference, loads, places, mu, viscosity, drag)
+        given = _Given(reference, loads, places, mu, viscosity, drag, (self.stiffness, across))
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
         basis = reference.basis if guess is None else guess.basis
         trial = self._trial(given, basis, first.traction, None, slides=True)
@@ -397,7 +402,7 @@ class WrappedProblem:
             at,
             traction,
             given.mu,
-            self.stiffness,
+            given.stiffness,
             closed,
             slides=slides,
             viscosity=given.viscosity,
