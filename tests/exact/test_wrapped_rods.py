@@ -319,6 +319,31 @@ def test_first_loads_with_friction(radius):
     assert rate == pytest.approx(capstan_exponent(0.3, radius), rel=5e-3)
 
 
+def test_rope_slides_along_the_axis_of_its_drum():
+    """On the unrolled drum it is a parabola, and the axial force is mu times angle and tension."""
+    mu, radius, stretch = 0.3, 0.05, 0.05
+    nodes, _, _ = wound(HALF, HALF / 20)
+    section = st.rods.GivenSection(1.0 / stretch, 1.0 / stretch, 1e-3, 1.0, outer_radius=radius)
+    length = np.linalg.norm(np.diff(nodes, axis=0), axis=1).sum() / (1.0 + stretch)
+    rope = CosseratRod(
+        section, Curve(nodes), elements=len(nodes) - 1, length=length, right=Clamped()
+    )
+    drum = CylinderPartner([0, 0, -3], [0, 0, 3], 1.0 - radius, velocity=[0.0, 0.0, 2.0])
+    path = wrapped_path(rope, [drum], [0.0, 0.8, 1.0], friction=st.Coulomb(mu), steps=20)
+    assert path.audit.ok
+    # the rope rolls before it slides, and no step is halved
+    assert path.steps == 20
+    assert set(path.mode[-1].tolist()) == {0, 2}
+    axial, middle = path.contact_force[:, :, 2].sum(axis=1), rope.elements // 2
+    around = np.linalg.norm(path.section_force[-1, middle, :2])
+    assert axial[-1] == pytest.approx(mu * HALF * around, rel=5e-3)
+    assert axial[-1] == pytest.approx(axial[-2], rel=5e-3)
+    # friction twists the rope, which takes the part radius / 1 of its slope
+    x, y, z = path.position[-1, path.node[path.mode[-1] > 0]].T
+    parabola = -0.5 * mu * (1.0 - radius) * np.arctan2(x, y) ** 2
+    assert np.allclose(z - z.max(), parabola, atol=0.01)
+
+
 @pytest.mark.parametrize("unit", [1e-3, 1e5])
 def test_result_does_not_depend_on_units_and_place(unit):
     """Lengths in other units, a rotated and shifted scene, and another clock."""

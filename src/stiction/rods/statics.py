@@ -689,7 +689,7 @@ class _LoadPath:
     def residual(self, u: _Configuration) -> Floats:
         """Return unbalanced forces, torques over `arm`, with the sign of the stiffness."""
         self.static.restore(u[:2])
-        return -self.static.unbalanced(u.factor) / self.static.arm
+        return np.asarray(-self.static.unbalanced(u.factor) / self.static.arm)
 
     def tolerance(self, u: _Configuration) -> float:
         """Return the largest residual of an equilibrium."""

@@ -18,11 +18,12 @@ dB = -n (dn . B).
 
 Signorini's and Coulomb's laws are equations of projections (c > 0 is any stiffness):
 
-    lambda_n = max(0, lambda_n - c g),   lambda_t = P(lambda_t - c B^T s),
+    lambda_n = max(0, lambda_n - c g),   lambda_t = P(lambda_t - b B^T s),
 
-P the projection on the disk of radius mu max(0, lambda_n - c g). One iteration of the semismooth
-Newton method solves g = 0 where a contact is closed, s = 0 where it sticks, and the derivative of
-lambda_t = mu lambda_n d / |d|, d = lambda_t - c B^T s, where it slips.
+P the projection on the disk of radius mu max(0, lambda_n - c g), with another stiffness b > 0. One
+iteration of the semismooth Newton method solves g = 0 where a contact is closed, s = 0 where it
+sticks, and the derivative of lambda_t = mu lambda_n d / |d|, d = lambda_t - b B^T s, where it
+slips.
 
 Source: Alart and Curnier 1991; Hueeber, Stadler and Wohlmuth 2008 (active sets).
 """
@@ -273,7 +274,7 @@ def laws(
     at: Kinematics,
     traction: Floats,
     mu: float,
-    stiffness: float,
+    stiffness: tuple[float, float],
     closed: npt.NDArray[np.bool_],
     *,
     slides: bool = False,
@@ -285,21 +286,21 @@ def laws(
     ----------
     traction : (k, 3) lambda_n and lambda_t [N]
     mu : coefficient of friction [1]
-    stiffness : c of the projections [N/m]
+    stiffness : c and b of the projections [N/m]
     closed : (k,) contacts whose gap is to be zero, whatever the sign of lambda_n
     slides : whether contacts slip whose trial traction is at the bound, instead of sticking
     viscosity : resistance of contacts that slip, added to friction [N/m]
     """
-    c, normal, tangential = stiffness, traction[:, 0], traction[:, 1:]
+    (c, b), normal, tangential = stiffness, traction[:, 0], traction[:, 1:]
     pressed = normal - c * at.gap
-    trial = tangential - c * at.slip
+    trial = tangential - b * at.slip
     size, bound = np.linalg.norm(trial, axis=1), mu * np.maximum(pressed, 0.0)
     least = (1.0 - _AT_BOUND if slides else 1.0) * bound
     sticks = closed & (size <= least) & (mu > 0.0)
     slips = closed & ~sticks
     mode = np.where(sticks, STICK, np.where(slips, SLIP, OPEN))
     unit = trial / np.where(size > 0.0, size, 1.0)[:, None]
-    projected = np.where(sticks[:, None], trial, bound[:, None] * unit)
+    projected = np.where(sticks[:, None], tangential - c * at.slip, bound[:, None] * unit)
     projected[slips] -= viscosity * at.slip[slips]
     projected[~closed] = 0.0
     inner = np.column_stack([np.where(closed, c * at.gap, normal), tangential - projected])
@@ -320,7 +321,7 @@ def laws(
     turning = np.eye(2) - unit[:, :, None] * unit[:, None, :]
     turning *= (mu * force / np.maximum(size, np.maximum(bound, 1e-300)))[:, None, None]
     by_traction[slips, 1:, 1:] -= turning[slips]
-    by_slip[slips, 1:] = c * turning[slips]
+    by_slip[slips, 1:] = b * turning[slips]
     residual[slips, 1:] += viscosity * at.slip[slips]
     by_slip[slips, 1:] += viscosity * np.eye(2)
     return Laws(mode, residual, by_gap, by_slip, by_traction, inner, error)

@@ -101,6 +101,7 @@ class _Given(NamedTuple):
     mu: float
     viscosity: float
     drag: float
+    stiffness: tuple[float, float]
     motion: Motion | None = None
 
 
@@ -163,6 +164,7 @@ class WrappedProblem:
             rods, self.strands, len(partners), self_contact=self_contact, turn=turn
         )
         self.stiffness = min(rod.section.axial_stiffness / rod.rest_length for rod in rods)
+        self.longest = max(rod.rest_length for rod in rods)
 
     def _moved_ends(self, rod: CosseratRod, offset: int) -> list[_Moved]:
         n, static, o = rod.elements, self.static, offset
@@ -333,11 +335,17 @@ class WrappedProblem:
         static, first = self.static, start if guess is None else guess
         static.restore((first.r, first.q))
         static.set_natural_curvature(1.0)
+        self.elastic()
+        # slip across a rod meets its tension and inertia only, much less than its axial stiffness
+        across = self.stiffness if drag > 0.0 else self.force_scale() / self.longest
+        motion = self.motion(start, time)
+        if motion is not None:
+            across = max(across, float(self.inertia.mass.max()) / motion.length**2)
         self.set_ends(time)
         loads, places = self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)
-        motion = self.motion(start, time)
-        given = _Given(reference, loads, places, mu, viscosity, drag, motion)
+        stiffness = self.stiffness, across
+        given = _Given(reference, loads, places, mu, viscosity, drag, stiffness, motion)
         # at the start slip is zero: what slipped in the last step is at its bound, and slips on
         basis = reference.basis if guess is None else guess.basis
         trial = self._trial(given, basis, first.traction, None, slides=True)
@@ -409,7 +417,7 @@ class WrappedProblem:
             at,
             traction,
             given.mu,
-            self.stiffness,
+            given.stiffness,
             closed,
             slides=slides,
             viscosity=given.viscosity,
@@ -424,7 +432,7 @@ class WrappedProblem:
 
     def _resisted(self, moves: Floats) -> Floats:
         """Return displacements, and rotations times the square of the radius."""
-        return moves * np.array([1.0, self.contacts.radius**2])[:, None, None]
+        return np.asarray(moves * np.array([1.0, self.contacts.radius**2])[:, None, None])
 
     def motion(self, start: State, time: float) -> Motion | None:
         """Return the step from `start` to a time; None without inertia."""
@@ -450,7 +458,8 @@ class WrappedProblem:
     def given_state(self, state: State) -> tuple[State, Solution]:
         """Return a state that no forces need to balance, with its open and closed contacts."""
         loads, places = self.loads_at(state.time), self.placements(state.time)
-        given = _Given(self.reference(state, state.time), loads, places, 0.0, 0.0, 0.0)
+        reference, stiffness = self.reference(state, state.time), (self.stiffness, self.stiffness)
+        given = _Given(reference, loads, places, 0.0, 0.0, 0.0, stiffness)
         trial = self._trial(given, state.basis, state.traction, None)
         return state, Solution(trial.at, trial.law, 0.0, 0.0, 0)
 

@@ -196,7 +196,7 @@ class Balance:
                 best, found = off, pair[0]
             if off <= 1.0:
                 break
-        return found
+        return np.asarray(found)
 
     def _orders(self, u: Floats, j: int, step: float) -> Floats:
         """Return (2, ...) derivatives of the residual by unknown j, of orders 6 and 4."""

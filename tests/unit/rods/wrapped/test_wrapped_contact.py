@@ -50,7 +50,7 @@ def test_an_open_contact_stays_open_at_the_start_of_a_step(setting):
     static.r[:, problem.contacts.node] = start.r.T
     normal = problem.kinematics(start, start.basis, places).normal
     static.r[:, problem.contacts.node[3]] += 1e-8 * normal[3]
-    given = _Given(start, problem.loads_at(0.0), places, 0.3, 0.0, 0.0)
+    given = _Given(start, problem.loads_at(0.0), places, 0.3, 0.0, 0.0, (1.0, 1.0))
     traction = np.zeros_like(traction)
     assert problem._trial(given, start.basis, traction, None, slides=True).closed.all()
     traction[:, 0] = np.arange(len(traction)) != 3
@@ -74,7 +74,7 @@ def test_laws_are_the_derivatives_of_their_residuals(setting):
     pairs = at.pairs._replace(gap=0.1 * random.standard_normal(12))
     at = at._replace(pairs=pairs, slip=0.3 * at.slip / 0.05)
     closed = np.arange(12) % 3 > 0
-    mu, c, step = 0.7, 2.0, 1e-7
+    mu, c, step = 0.7, (2.0, 1.6), 1e-7
     law = laws(at, traction, mu, c, closed)
     assert {OPEN, STICK, SLIP} == set(law.mode.tolist())
     dl, ds = random.standard_normal((12, 3)), random.standard_normal((12, 2))
