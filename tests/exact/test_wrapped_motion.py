@@ -192,5 +192,6 @@ def test_a_cylinder_that_carries_a_rod():
         rod, [drum], [0.0, 0.05], friction=law, inertia=True, settle=False, steps=25
     )
     middle = path.velocity[-1, 4]
+    # reason: the ends of the rod bend down and swing, and its middle turns with them
     assert middle[0] == pytest.approx(0.02, rel=0.05)
     assert path.audit.ok

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import number
+from stiction.numerics.checks import number, whole
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 from stiction.rods.wrapped.curves import axis_points, closest
@@ -19,6 +19,7 @@ from stiction.rods.wrapped.pairs import Contacts, Strand
 __all__ = [
     "MOST_OVERLAP",
     "MOST_TURN",
+    "check_bounds",
     "check_fineness",
     "check_friction",
     "check_gaps",
@@ -44,6 +45,17 @@ _BETWEEN = 0.02
 _TOUCHING = 1e-6
 # largest exponent of a ratio of tensions: Newton's method balances forces to 1e-8 of the largest
 _MOST_EXPONENT = 16.0
+
+
+def check_bounds(tolerance: float, steps: int, max_steps: int, max_iterations: int) -> None:
+    """Raise ModelError for a tolerance or bounds on the work out of range."""
+    why, most = "Newton's method balances the forces to this tolerance.", 1_000_000
+    number("wrapped_path.tolerance", tolerance, rule="positive", why=why, try_="give 1e-8.")
+    where = "wrapped_path.max_iterations"
+    whole(where, max_iterations, least=2, most=10_000, why=why, try_="give 20.")
+    why = "the number of steps is bounded."
+    whole("wrapped_path.steps", steps, least=1, most=most, why=why, try_="give 50.")
+    whole("wrapped_path.max_steps", max_steps, least=1, most=most, why=why, try_="give 10000.")
 
 
 def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:

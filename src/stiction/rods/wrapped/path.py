@@ -14,12 +14,13 @@ from stiction.core.determinism import Loss
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, SolveError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import number, numbers, shape_of, whole
+from stiction.numerics.checks import numbers, shape_of
 from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
 from stiction.rods.rod import CosseratRod
 from stiction.rods.wrapped.checks import (
     MOST_OVERLAP,
+    check_bounds,
     check_fineness,
     check_friction,
     check_gaps,
@@ -46,7 +47,6 @@ __all__ = ["WrappedPath", "wrapped_path"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_BALANCE = "Newton's method balances the forces to this tolerance."
 # iterations of Newton's method up to which the next step is longer, and that factor; not in the
 # first steps after one that failed
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
@@ -245,12 +245,7 @@ def wrapped_path(
     Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
     Verified by: tests/exact/test_wrapped_rods.py::test_capstan
     """
-    number("wrapped_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-8.")
-    why = "the number of steps is bounded."
-    whole("wrapped_path.steps", steps, least=1, most=1_000_000, why=why, try_="give 50.")
-    whole("wrapped_path.max_steps", max_steps, least=1, most=1_000_000, why=why, try_="give 10000.")
-    where = "wrapped_path.max_iterations"
-    whole(where, max_iterations, least=2, most=10_000, why=_BALANCE, try_="give 20.")
+    check_bounds(tolerance, steps, max_steps, max_iterations)
     why, try_ = "equilibria are found at rising times.", "give [0.0, 1.0]."
     times = numbers("wrapped_path.times", times, unit="s", why=why, try_=try_)
     if times.size < 2 or not (np.diff(times) > 0.0).all():
