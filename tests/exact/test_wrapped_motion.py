@@ -114,6 +114,30 @@ def test_a_rod_in_flight_keeps_its_momentum():
     assert path.audit.ok
 
 
+def test_two_rods_that_collide():
+    """Momentum is conserved at an impact with friction, also in short steps; rods at rest rest."""
+    still = CosseratRod(
+        SECTION, Straight([0.01, -0.1, 0.03], [0.01, 0.1, 0.03]), elements=10, left=Free(),
+        right=Free(), natural_curvature=None,
+    )  # fmt: skip
+    moving = dataclasses.replace(
+        still, centreline=Straight([-0.1, 0, 0], [0.1, 0, 0]),
+        motion=[RigidMotion([0.3, 0.1, 1.0], [0.0, 0.0, 1.0])],
+    )  # fmt: skip
+    law = st.Coulomb(MU)
+    more = {"friction": law, "inertia": True, "settle": False}
+    path = wrapped_path([moving, still], [], [0.0, 0.02], steps=160, **more)
+    assert (path.mode[-1] != 0).any() or path.energy.total_friction_heat[-1] > 0.0
+    weights = np.ones(11)
+    weights[[0, -1]] = 0.5
+    total = np.einsum("n,tnk->tk", np.tile(weights, 2), path.velocity) / 10.0
+    np.testing.assert_allclose(total[1], [0.3, 0.1, 1.0], atol=1e-9)
+    assert {c.check: c.ok for c in path.audit.checks}["contacts_solved"]
+    rest = wrapped_path([still], [FLOOR], [0.0, 0.02], steps=5, **more)
+    assert rest.audit.ok
+    assert np.abs(rest.velocity).max() < 1e-9
+
+
 def turning_drum(speed, steps):
     """Return the path of a rope that is held on a drum that starts to turn, and the ratio."""
     rope, drum, ratio = capstan(MU, np.pi, 0.02, np.pi / 40, pull=0.0)

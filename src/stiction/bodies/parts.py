@@ -33,6 +33,7 @@ class BodySystem(Declared):
         supports: Sequence[Any]
         law: Coulomb
         restitution: float
+        gravity: Sequence[float] | Floats
         springs: Sequence[Spring]
         pairs: Sequence[ContactPair]
 
@@ -133,6 +134,11 @@ class BodySystem(Declared):
                 "a spring acts on at least one body, and has two different ends.",
             )
             self._check_parts(name, spring.first, spring.second, why)
+            # a SpatialSpring is a Spring, whose third components the plane would ignore
+            if len(spring.on_first) != len(self.gravity):
+                got, needs = type(spring).__name__, "a Spring"
+                why, try_ = "points of the plane have two components.", "give Spring(...)."
+                raise ModelError(name, got, needs, why, try_)
         if not self.springs:
             return
         springs, pose = self.springs_at_start()

@@ -84,8 +84,8 @@ class Section(Declared, abc.ABC):
 class GivenSection(Section):
     """A section of given stiffness and inertia.
 
-    With an outer radius the rod can be wrapped around bodies in statics; in motion it touches
-    nothing. `first_director` of the rod gives the direction of the first director.
+    With an outer radius the rod has contact in `wrapped_path`, but not in `Rods`.
+    `first_director` of the rod gives the direction of the first director.
 
     Parameters
     ----------

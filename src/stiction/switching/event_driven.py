@@ -253,8 +253,7 @@ class _Integrator:
             # the kernels do not recognise a spiral whose intervals alternate in length
             if equilibrium_at_intersection(self.system, path.x, self.events.rows) is not None:
                 y = path.flow.y.copy()
-                self._extrapolate()
-                if self._spirals_to_equilibrium():
+                if self._extrapolate() and self._spirals_to_equilibrium():
                     return None
                 path.flow.y[:] = y
             return self._undecided()
@@ -282,24 +281,35 @@ class _Integrator:
         """Return the sliding surface, from 0."""
         return int(np.argmin(np.abs(self.path.sides)))
 
-    def _extrapolate(self) -> None:
-        """Extrapolate a state to the accumulation point of its events, by Aitken's formula."""
+    def _extrapolate(self) -> bool:
+        """Extrapolate a state to the accumulation point of its events, by Aitken's formula.
+
+        Returns whether the run reaches the point, and it is near or two predictions of it agree.
+        """
         events, states = self.events.rows, self.states.rows
         crossings = np.flatnonzero(events["kind"] == r.CROSS)
         if not crossings.size:
-            return
+            return False
         alike, last = crossings, crossings[-1]
         for name in ("surface", "before", "after"):
             alike = alike[events[name][alike] == events[name][last]]
         if len(alike) < 3:
-            return
+            return False
         n, flow = self.system.compiled.n, self.path.flow
-        a, b, c = (np.append(states[i], events["time"][i]) for i in alike[-3:])
-        second_difference = (c - b) - (b - a)
-        denominator = np.where(np.abs(second_difference) > 0.0, second_difference, np.inf)
-        limit = c - (c - b) ** 2 / denominator
-        if float(np.max(np.abs(limit - c))) <= 1e-5 * max(1.0, float(np.max(np.abs(c)))):
+        *earlier, a, b, c = (np.append(states[i], events["time"][i]) for i in alike[-4:])
+        limit = _aitken(a, b, c)
+        move = np.abs(limit - c)
+        good = float(np.max(move)) <= 1e-5 * max(1.0, float(np.max(np.abs(c))))
+        if not good and earlier:
+            # chosen: to 1e-3 of the move, or to a small part of a state
+            small = np.append(1e-9 * np.asarray(self.system.compiled.scale), 0.0)
+            apart = np.abs(_aitken(*earlier, a, b) - limit)
+            good = bool((apart <= np.maximum(1e-3 * move, small)).all())
+        # events beyond the end of the run do not belong to it
+        good = good and bool(limit[n] <= self.request.t_end)
+        if good:
             flow.y[:n], flow.y[n] = limit[:n], max(limit[n], c[n])
+        return good
 
     def _move_to_two_fold(self, surface: int) -> bool:
         """Move a state at an accumulation of crossings to the two-fold there, if there is one.
@@ -717,6 +727,13 @@ class _Integrator:
             futures=futures,
             margin=float(flow.progress.least_margin),
         )
+
+
+def _aitken(a: Floats, b: Floats, c: Floats) -> Floats:
+    """Return the limits of geometric series from three terms; c without a second difference."""
+    second_difference = (c - b) - (b - a)
+    denominator = np.where(np.abs(second_difference) > 0.0, second_difference, np.inf)
+    return np.asarray(c - (c - b) ** 2 / denominator)
 
 
 def _surface_left(loss: LossPoint, start: Start) -> int:

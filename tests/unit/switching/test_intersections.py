@@ -190,14 +190,18 @@ def rest_of(x, v, b, d, rate=0.0, t_end=30.0):
     return st.solve(system, st.EventDriven(), t_span=(0.0, t_end), throw=False)
 
 
-@pytest.mark.parametrize(("b", "d"), [(0.5, 0.0), (0.1, 0.0), (0.9, 0.0), (0.5, 0.2)])
-def test_a_mass_comes_to_rest_between_a_preloaded_spring_and_friction(b, d):
-    run = rest_of(0.0, 1.0, b, d)
+# a slow start: rest is far beyond the last crossing, in relation to the time of the run
+@pytest.mark.parametrize(
+    ("b", "d", "v"),
+    [(0.5, 0.0, 1.0), (0.1, 0.0, 1.0), (0.9, 0.0, 1.0), (0.5, 0.2, 1.0), (0.1, 0.0, 1e-5)],
+)
+def test_a_mass_comes_to_rest_between_a_preloaded_spring_and_friction(b, d, v):
+    run = rest_of(0.0, v, b, d)
     assert run.status is Status.SOLVED
     assert run.determinism.status == "deterministic"
     assert end_of(run) == pytest.approx([0.0, 0.0], abs=1e-12)
     # from x = 0 and back: decelerated at 1 + b -+ d, accelerated at 1 - b -+ d
-    time, v = 0.0, 1.0
+    time = 0.0
     for turn in range(2000):
         load = d if turn % 2 == 0 else -d
         down, up = 1.0 + b - load, 1.0 - b - load
@@ -206,6 +210,13 @@ def test_a_mass_comes_to_rest_between_a_preloaded_spring_and_friction(b, d):
     # the multipliers balance the load
     u, w = np.asarray(run.data["multiplier"])[-1]
     assert u + b * w == pytest.approx(d, abs=1e-12)
+
+
+def test_a_mass_that_the_run_does_not_follow_to_rest_has_no_events_beyond_its_end():
+    # it rests at t = 4.309401
+    run = rest_of(0.0, 1.0, 0.5, 0.0, t_end=4.3094)
+    assert run.events["time"].iloc[-1] <= 4.3094
+    assert run.determinism.status == "lost"
 
 
 def test_a_mass_rests_until_the_load_exceeds_spring_and_friction():

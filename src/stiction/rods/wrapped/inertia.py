@@ -51,6 +51,17 @@ class Inertia(NamedTuple):
             drag[1, 0, offset + 1 : offset + n + 1] = rod.rotational_drag * ds
         return cls(mass, element, drag)
 
+    def least_at_surface(self, radius: float) -> float:
+        """Return half the least mass that resists slip at the surface of a rod [kg].
+
+        A force across the rod at its surface moves the node and turns the element about its axis;
+        two rods in contact both move.
+        """
+        nodes = self.mass > 0.0
+        turning = self.element[nodes & (self.element > 0.0)].min()
+        mass = self.mass[nodes].min()
+        return 0.5 / (1.0 / mass + radius**2 / (2.0 * turning))
+
     def momentum(self, velocity: Floats, q: Floats) -> Floats:
         """Return (2, 3, slots) momenta of nodes and angular momenta of elements.
 

@@ -340,7 +340,9 @@ class WrappedProblem:
         across = self.stiffness if drag > 0.0 else self.force_scale() / self.longest
         motion = self.motion(start, time)
         if motion is not None:
-            across = max(across, float(self.inertia.mass.max()) / motion.length**2)
+            across = max(
+                across, self.inertia.least_at_surface(self.contacts.radius) / motion.length**2
+            )
         self.set_ends(time)
         loads, places = self.loads_at(time), self.placements(time)
         reference = self.reference(start, time)

@@ -173,7 +173,9 @@ class EnsembleResult:
         leave to either side), `intersection` (several exit directions), `undecided` (two solutions
         within the error), `escaping_start` (no side was given, or sliding becomes escaping at a
         kink), `no_start` (the given sign contradicts the state), `no_exit` (no admissible
-        continuation), `stalled` (time does not advance), `not_finite`, `work_limit`
+        continuation), `stalled` (time does not advance), `not_finite`, `work_limit`. Trajectories
+        that spiral into an intersection of two surfaces end as `accumulation` or `undecided`; a run
+        of `solve` extrapolates them and slides on
     steps : (N,) number of steps
     counts, first : (N, kinds) number of events of each kind, and the time of the first one, NaN
         for none

@@ -244,6 +244,13 @@ def test_springs_without_sense_are_refused(changes, message):
         build()
 
 
+def test_springs_in_space_are_refused_in_the_plane():
+    """Their third components would have no effect."""
+    spring = B.SpatialSpring(1, 2, on_first=[0.0, 0.1, 5.0])
+    with pytest.raises(st.ModelError, match="got SpatialSpring; needs a Spring"):
+        B.RigidBodies([B.RigidBody(B.Box())], [B.Support(position=[0.0, -2.0])], springs=[spring])
+
+
 def test_pairs_in_space_are_checked():
     """A pair listed twice, and a law of parts that never touch, are refused by the name of both."""
     cube = B.SpatialBody(B.Cuboid(), position=[0.0, 0.0, 0.5])

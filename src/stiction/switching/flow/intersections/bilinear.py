@@ -95,8 +95,8 @@ def _single_root(c: Bilinear) -> Root:
         first = abs(c.a0) + abs(c.a1) + abs(c.a2)
         p0, p1, p2 = (c.a0, c.a1, c.a2) if first > 0.0 else (c.b0, c.b1, c.b2)
         size = abs(p1) + abs(p2)
-        # one condition is void: of the roots of the other that with the least larger multiplier,
-        # so that sliding ends where no root is admissible
+        # one condition is void: of all roots of the other the one with the least max(|u|, |v|), so
+        # that sliding ends where no root is admissible
         if min(first, abs(c.b0) + abs(c.b1) + abs(c.b2)) == 0.0 and size > 0.0:
             u, v = -p0 * _sign(p1) / size, -p0 * _sign(p2) / size
             return Root(u, v, det, True)
