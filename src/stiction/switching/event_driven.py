@@ -303,7 +303,7 @@ class _Integrator:
         if not good and earlier:
             # chosen: to 1e-3 of the move, or to a small part of a state
             small = np.append(1e-9 * np.asarray(self.system.compiled.scale), 0.0)
-            apart = np.abs(_aitken(*earlier, a, b) - limit)
+            apart = np.abs(_aitken(earlier[0], a, b) - limit)
             good = bool((apart <= np.maximum(1e-3 * move, small)).all())
         # events beyond the end of the run do not belong to it
         good = good and bool(limit[n] <= self.request.t_end)

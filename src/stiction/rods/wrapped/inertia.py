@@ -60,7 +60,7 @@ class Inertia(NamedTuple):
         nodes = self.mass > 0.0
         turning = self.element[nodes & (self.element > 0.0)].min()
         mass = self.mass[nodes].min()
-        return 0.5 / (1.0 / mass + radius**2 / (2.0 * turning))
+        return float(0.5 / (1.0 / mass + radius**2 / (2.0 * turning)))
 
     def momentum(self, velocity: Floats, q: Floats) -> Floats:
         """Return (2, 3, slots) momenta of nodes and angular momenta of elements.
