@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.joints.springs import Springs, springs_of
-from stiction.bodies.parts import BodySystem
+from stiction.bodies.parts import IMPACT_LAW, PAIRS, RESTITUTION, BodySystem
 from stiction.bodies.shapes import Box, HalfPlane, RigidShape
 from stiction.core.fields import (
-    Choice,
     Components,
     Count,
     Declared,
@@ -53,9 +52,6 @@ _BODIES = Parts(
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of Support objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of Spring objects.")
 _HINGES = Parts("they join parts at points.", "give a list of Hinge objects.")
-_PAIRS = Parts(
-    "each of these pairs has its own contact law.", "give a list of ContactPair objects."
-)
 _END = Count(
     1,
     "it is the number of a body or of a support; supports are numbered after the bodies.",
@@ -75,17 +71,6 @@ _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5)."
 ROUNDED = 1e-6
 # least singular value of the scaled conditions of hinges below which they lock. Chosen
 _LOCKED = 1e-9
-_IMPACT_LAW = Choice(
-    ("newton", "poisson"),
-    "restitution is a ratio of velocities (newton) or of impulses (poisson).",
-    "leave it out for Newton's law.",
-)
-_RESTITUTION = Finite(
-    "1",
-    "above 1 an impact would create energy, and below 0 bodies would overlap.",
-    least=0.0,
-    most=1.0,
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,7 +215,7 @@ class ContactPair(Declared):
     first: Annotated[int, _END] = 1
     second: Annotated[int, _END] = 2
     law: Annotated[Coulomb | None, _LAW] = None
-    restitution: Annotated[float | None, _RESTITUTION] = None
+    restitution: Annotated[float | None, RESTITUTION] = None
     contact: Annotated[bool, _TOUCH] = True
 
 
@@ -272,11 +257,11 @@ class RigidBodies(BodySystem):
     supports: Annotated[Sequence[Support], _SUPPORTS] = ()
     gravity: Annotated[Pair, _GRAVITY] = (0.0, -9.81)
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
-    restitution: Annotated[float, _RESTITUTION] = 0.0
+    restitution: Annotated[float, RESTITUTION] = 0.0
     springs: Annotated[Sequence[Spring], _SPRINGS] = ()
     hinges: Annotated[Sequence[Hinge], _HINGES] = ()
-    pairs: Annotated[Sequence[ContactPair], _PAIRS] = ()
-    impact_law: Annotated[str, _IMPACT_LAW] = "newton"
+    pairs: Annotated[Sequence[ContactPair], PAIRS] = ()
+    impact_law: Annotated[str, IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.fields import Declared
+from stiction.core.fields import Choice, Declared, Finite, Parts
 from stiction.errors import ModelError
 
 if TYPE_CHECKING:
@@ -17,9 +17,23 @@ if TYPE_CHECKING:
     from stiction.bodies.model import ContactPair, Hinge, Spring
     from stiction.laws.coulomb import Coulomb
 
-__all__ = ["BodySystem"]
+__all__ = ["IMPACT_LAW", "PAIRS", "RESTITUTION", "BodySystem"]
 
 Floats = npt.NDArray[np.float64]
+
+# rules of fields that both systems have
+PAIRS = Parts("each of these pairs has its own contact law.", "give a list of ContactPair objects.")
+IMPACT_LAW = Choice(
+    ("newton", "poisson"),
+    "restitution is a ratio of velocities (newton) or of impulses (poisson).",
+    "leave it out for Newton's law.",
+)
+RESTITUTION = Finite(
+    "1",
+    "above 1 an impact would create energy, and below 0 bodies would overlap.",
+    least=0.0,
+    most=1.0,
+)
 
 
 class BodySystem(Declared):

@@ -11,13 +11,11 @@ import numpy.typing as npt
 
 from stiction.bodies.contacts import refuse_overlap
 from stiction.bodies.model import ROUNDED, ContactPair, Spring
-from stiction.bodies.parts import BodySystem
+from stiction.bodies.parts import IMPACT_LAW, PAIRS, RESTITUTION, BodySystem
 from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
 from stiction.core.fields import (
-    Choice,
     Components,
     Declared,
-    Finite,
     Part,
     Parts,
     Positive,
@@ -56,22 +54,8 @@ _BODIES = Parts(
 )
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of SpatialSpring objects.")
-_PAIRS = Parts(
-    "each of these pairs has its own contact law.", "give a list of ContactPair objects."
-)
 _POINT = Components("m", "it is a point in the frame of the body.")
-_IMPACT_LAW = Choice(
-    ("newton", "poisson"),
-    "restitution is a ratio of velocities (newton) or of impulses (poisson).",
-    "leave it out for Newton's law.",
-)
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
-_RESTITUTION = Finite(
-    "1",
-    "above 1 an impact would create energy, and below 0 bodies would overlap.",
-    least=0.0,
-    most=1.0,
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,10 +207,10 @@ class SpatialBodies(BodySystem):
     supports: Annotated[Sequence[SpatialSupport], _SUPPORTS] = ()
     gravity: Annotated[Three, _GRAVITY] = (0.0, 0.0, -9.81)
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
-    restitution: Annotated[float, _RESTITUTION] = 0.0
+    restitution: Annotated[float, RESTITUTION] = 0.0
     springs: Annotated[Sequence[SpatialSpring], _SPRINGS] = ()
-    pairs: Annotated[Sequence[ContactPair], _PAIRS] = ()
-    impact_law: Annotated[str, _IMPACT_LAW] = "newton"
+    pairs: Annotated[Sequence[ContactPair], PAIRS] = ()
+    impact_law: Annotated[str, IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()

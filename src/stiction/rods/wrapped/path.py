@@ -75,7 +75,7 @@ _LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
 
 @dataclass(frozen=True, eq=False)
 class WrappedPath:
-    """Equilibria of wrapped rods at given times.
+    """Equilibria, or with inertia states of motion, of wrapped rods at given times.
 
     A contact is a pair of a node and a body, or of a node and the axis of a rod. Nodes and elements
     of several rods follow one another.
@@ -673,17 +673,8 @@ class _Stepper:
         )
         contacts, static = self.problem.contacts, self.problem.static
         names = (
-            *(
-                "time",
-                "position",
-                "velocity",
-                "section_force",
-                "tension",
-                "mode",
-                "gap",
-                "normal_force",
-            ),
-            *("contact_force", "slip", "strain", "bending_strain"),
+            *("time", "position", "velocity", "section_force", "tension", "mode", "gap"),
+            *("normal_force", "contact_force", "slip", "strain", "bending_strain"),
             *("clamp_force", "clamp_moment", "residual"),
         )
         return WrappedPath(

@@ -7,6 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import stiction as st
 from stiction.bodies.space import rotation as rot
+from stiction.io.checkpoint_file import FileCheckpoint
+from stiction.io.scenario import read_scenario
 
 B = st.bodies
 SPRINGS = ((1, 2, 50.0, 1.0), (1, 3, 30.0, 0.5), (2, 3, 20.0, 0.0))
@@ -262,3 +264,30 @@ def test_pairs_in_space_are_checked():
         with pytest.raises(st.ModelError, match=message) as found:
             B.SpatialBodies([cube], [B.SpatialSupport()], pairs=pairs)
         assert "SpatialBodies.pairs" in str(found.value)
+
+
+class StoppedError(Exception):
+    pass
+
+
+def test_resumed_and_saved_runs_have_the_same_bits(tmp_path):
+    """A run that was stopped and resumed, and one from its saved scenario, with springs."""
+    _, space = scenes(3, "poisson")
+    method, span = B.TimeStepper(1e-3), (-2.0, -1.8)
+
+    def stop(fraction, note):
+        if fraction > 0.5:
+            raise StoppedError
+
+    whole = st.solve(space, method, span, save=9)
+    state = FileCheckpoint(tmp_path / "state", "springs", every=0.0)
+    with pytest.raises(StoppedError):
+        st.solve(space, method, span, save=9, progress=stop, checkpoint=state)
+    again = FileCheckpoint(tmp_path / "state", "springs", resume=True)
+    resumed = st.solve(space, method, span, save=9, checkpoint=again)
+    whole.save(tmp_path / "run")
+    loaded = read_scenario(tmp_path / "run" / "scenario.toml").solve()
+    for other in (resumed, loaded):
+        for name, variable in whole.variables.items():
+            np.testing.assert_array_equal(other.variables[name].values, variable.values)
+        np.testing.assert_array_equal(other.energy.viscous_heat, whole.energy.viscous_heat)
