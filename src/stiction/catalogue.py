@@ -60,6 +60,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "RodNet": "stiction.rods.presets",
             "Braid": "stiction.rods.presets",
             "TighteningKnot": "stiction.rods.presets",
+            "Capstan": "stiction.rods.wrapped.capstan",
             "Solid": "stiction.solids.model",
             "MovingSolid": "stiction.solids.dynamics.model",
             "StripPeeling": "stiction.solids.presets.plane",
@@ -107,6 +108,8 @@ CATALOGUE: Mapping[str, Kind] = {
             "RollingLeapfrog": "stiction.rods.methods",
             "RollingMidpoint": "stiction.rods.methods",
             "PlaneLeapfrog": "stiction.rods.methods",
+            "Quasistatic": "stiction.rods.methods",
+            "ImplicitEuler": "stiction.rods.methods",
         },
     ),
     "solids.Method": Kind(

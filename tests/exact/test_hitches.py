@@ -98,9 +98,9 @@ def test_hitches_that_are_not_tied_are_refused(bad, match):
 @pytest.mark.parametrize(
     ("turn", "touches", "match"),
     [
-        (-1.0, True, r"wrapped_path.turn: got -1"),
-        (7.0, False, r"wrapped_path.turn: got 7 m without self_contact"),
-        (1.2, True, r"wrapped_path.turn: got 1.2 m; needs at least 1.2566"),
+        (-1.0, True, r"Quasistatic.turn: got -1"),
+        (7.0, False, r"Quasistatic.turn: got 7 m without self_contact"),
+        (1.2, True, r"Quasistatic.turn: got 1.2 m; needs at least 1.2566"),
     ],
 )
 def test_lengths_of_turns_are_refused(turn, touches, match):

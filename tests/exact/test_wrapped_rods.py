@@ -438,4 +438,4 @@ def test_bad_input_is_refused():
     loose = CosseratRod(
         rope.section, rope.centreline, elements=rope.elements, left=Free(), right=Free()
     )
-    refused("wrapped_path.rod: got free ends without friction", rod=loose, friction=None)
+    refused("Rods.rods: got free ends without friction", rod=loose, friction=None)
