@@ -533,7 +533,6 @@ CATALOGUE: Mapping[str, Kind] = {
             "extrapolated": "stiction.rods.strings.strands",
             "equilibrium": "stiction.rods.statics",
             "follow_path": "stiction.rods.statics",
-            "wrapped_path": "stiction.rods.wrapped.path",
             "laid_rope": "stiction.rods.wrapped.ropes",
             "overhand_knot": "stiction.rods.wrapped.knots",
             "plectoneme": "stiction.rods.wrapped.knots",

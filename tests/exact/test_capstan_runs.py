@@ -22,22 +22,6 @@ def test_ratio_of_tensions(mu, angle, pitch):
     assert run.data["contact_mode"].values[-1].max() == 2
 
 
-def test_runs_are_paths():
-    """`solve` and `wrapped_path` give the same states, with the same times and steps."""
-    rope, times = Capstan(elements=20), [0.0, 0.3, 1.0]
-    run = st.solve(rope, Quasistatic(steps=5), save=times)
-    rods = rope.assembled()
-    path = st.rods.wrapped_path(rods.rods, rods.partners, times, friction=rope.friction, steps=5)
-    for name, values in (
-        ("position", path.position), ("contact_mode", path.mode), ("tension", path.tension),
-        ("contact_force", path.contact_force), ("slip_length", path.slip),
-    ):  # fmt: skip
-        np.testing.assert_array_equal(run.data[name].values, values)
-    np.testing.assert_array_equal(run.energy.imbalance, path.energy.imbalance)
-    assert run.stats == {"steps": path.steps, "iterations": path.iterations}
-    assert run.data["second_body"].values.tolist() == [2] * path.node.size
-
-
 @pytest.mark.parametrize("method", [Quasistatic(steps=8), ImplicitEuler(step=0.01)])
 def test_resumed_runs_are_equal(method):
     """A run that continues from any of its checkpoints has the same bits."""

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from wrapped_cases import capstan
+from wrapped_cases import capstan, wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError
@@ -21,7 +21,6 @@ from stiction.rods import (
     RigidMotion,
     SineVelocity,
     Straight,
-    wrapped_path,
 )
 
 MU, G = 0.3, 9.81

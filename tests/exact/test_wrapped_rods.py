@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from wrapped_cases import STRAND, capstan, wound
+from wrapped_cases import STRAND, capstan, wound, wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError, SolveError
@@ -21,7 +21,6 @@ from stiction.rods import (
     PointForce,
     SpherePartner,
     Straight,
-    wrapped_path,
 )
 
 HALF, FINE = np.pi, np.pi / 40

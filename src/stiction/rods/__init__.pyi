@@ -71,5 +71,4 @@ from stiction.rods.wrapped.capstan import Capstan as Capstan
 from stiction.rods.wrapped.hitches import hitch as hitch
 from stiction.rods.wrapped.knots import overhand_knot as overhand_knot
 from stiction.rods.wrapped.knots import plectoneme as plectoneme
-from stiction.rods.wrapped.path import wrapped_path as wrapped_path
 from stiction.rods.wrapped.ropes import laid_rope as laid_rope

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import number
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 from stiction.rods.wrapped.curves import axis_points, closest
@@ -46,20 +45,13 @@ _TOUCHING = 1e-6
 _MOST_EXPONENT = 16.0
 
 
-def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:
-    """Return the coefficient of friction, 0 without a law.
+def check_friction(friction: Coulomb, rods: Sequence[CosseratRod]) -> float:
+    """Return the coefficient of friction.
 
     Raises
     ------
-    ModelError : for a law other than Coulomb's with one coefficient, and if tensions along the
-        given centreline could differ beyond floating point.
+    ModelError : if tensions along the given centreline could differ beyond floating point.
     """
-    if friction is None:
-        return 0.0
-    if not isinstance(friction, Coulomb):
-        got, needs = type(friction).__name__, "Coulomb(mu), or None"
-        why = "the method assumes equal coefficients of friction in stick and in slip."
-        raise ModelError("Rods.search.friction", got, needs, why, "give st.Coulomb(0.3).")
     mu = float(friction.table(1).mu_static[0])
     turn = max(float(_turning(rod.nodes()).sum()) for rod in rods)
     if not mu * turn <= _MOST_EXPONENT:
@@ -72,26 +64,11 @@ def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:
 
 
 def check_rods(
-    rods: Sequence[CosseratRod], partners: Sequence[object], *, self_contact: bool
+    rods: Sequence[CosseratRod], partners: Sequence[RodPartner], *, self_contact: bool
 ) -> None:
     """Raise ModelError for rods and bodies that can have no contact."""
-    if not rods:
-        why, try_ = "the path consists of equilibria of rods.", "give a CosseratRod."
-        raise ModelError("Rods.rods", "none", "one rod or more", why, try_)
-    given: Sequence[object] = rods
-    for one in given:
-        if not isinstance(one, CosseratRod):
-            why, try_ = (
-                "the path consists of equilibria of rods.",
-                "give a CosseratRod, or a list of them.",
-            )
-            raise ModelError("Rods.rods", type(one).__name__, "CosseratRod", why, try_)
-        _check_rod(one)
-    bodies: object = partners
-    if not isinstance(bodies, Sequence):
-        got, needs = type(bodies).__name__, "a list of bodies"
-        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
-        raise ModelError("Rods.partners", got, needs, why, try_)
+    for rod in rods:
+        _check_rod(rod)
     radii = [rod.section.radius for rod in rods]
     if len(set(radii)) > 1:
         got, needs = f"radii from {min(radii):.6g} to {max(radii):.6g} m", "one radius"
@@ -122,19 +99,15 @@ def _check_rod(rod: CosseratRod) -> None:
             raise ModelError(f"Rods.rods.{name}", got, needs, why, try_)
 
 
-def _check_partners(partners: Sequence[object], radius: float) -> None:
+def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
     for i, partner in enumerate(partners, start=1):
-        where = f"Rods.partners[{i}]"
-        if not isinstance(partner, RodPartner):
-            got, needs = type(partner).__name__, "a RodPartner"
-            why, try_ = "bodies are rigid.", "give CylinderPartner, SpherePartner or PlanePartner."
-            raise ModelError(where, got, needs, why, try_)
         if not isinstance(partner, CylinderPartner | SpherePartner):
             continue
         if partner.radius < radius:
             got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
             why = "a rod bent around a thinner body has strains of one half and more."
-            raise ModelError(f"{where}.radius", got, needs, why, "give a thicker body.")
+            where = f"Rods.partners[{i}].radius"
+            raise ModelError(where, got, needs, why, "give a thicker body.")
 
 
 def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact: bool) -> None:
@@ -142,7 +115,6 @@ def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact:
     if turn is None:
         return
     why, try_ = "each node may touch every turn of its rod once.", "give None."
-    turn = number("Quasistatic.turn", turn, unit="m", rule="positive", why=why, try_=try_)
     if not self_contact:
         got, needs = f"{turn:.6g} m without self_contact", "self_contact=True, or None"
         raise ModelError("Quasistatic.turn", got, needs, why, "give self_contact=True.")

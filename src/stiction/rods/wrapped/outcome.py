@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
 from stiction.core.driver import run_to_end
 from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
 from stiction.laws.coulomb import Coulomb
 from stiction.numerics.shown import counted
 from stiction.rods.contact.partners import CylinderPartner, PlanePartner, SpherePartner
 from stiction.rods.rod import CosseratRod, LineForce
+from stiction.rods.wrapped.checks import MOST_OVERLAP
 from stiction.rods.wrapped.obstacles import placement_at
-from stiction.rods.wrapped.path import WrappedPath, checks_of, path_of
-from stiction.rods.wrapped.stepper import Stepper
+from stiction.rods.wrapped.stepper import ENERGIES, Row, Stepper
 
 if TYPE_CHECKING:
     from stiction.rods.methods import ImplicitContact
@@ -29,6 +31,29 @@ __all__ = ["run_wrapped"]
 
 Floats = npt.NDArray[np.float64]
 
+_NODE, _ELEMENT, _ROD, _CONTACT = ("node", "axis"), ("element",), ("rod", "end"), ("contact",)
+# name: (entry of `Row`, dimensions after time, unit, meaning)
+_COLUMNS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
+    "position": ("position", _NODE, "m", "nodes of the axes"),
+    "velocity": ("velocity", _NODE, "m/s", "of the nodes; zero in equilibrium"),
+    "internal_force": (
+        "section_force", (*_ELEMENT, "axis"), "N",
+        "elastic, of the part after it on the part before it",
+    ),
+    "tension": ("tension", _ELEMENT, "N", "component of the internal force along the axis"),
+    "clamp_force": ("clamp_force", (*_ROD, "axis"), "N", "of the support of each end on the rod"),
+    "clamp_moment": ("clamp_moment", (*_ROD, "axis"), "N m", "of the support, about the end node"),
+    "contact_mode": ("mode", _CONTACT, "1", "0 open, 1 stick, 2 slip"),
+    "gap": ("gap", _CONTACT, "m", "distance of the surfaces"),
+    "normal_force": ("normal_force", _CONTACT, "N", "positive in compression"),
+    "contact_force": (
+        "contact_force", (*_CONTACT, "axis"), "N", "on the node, friction included"
+    ),
+    "slip_length": ("slip", _CONTACT, "m", "length of the path of slip since the start"),
+    "strain": ("strain", (), "1", "largest strain of stretch and shear"),
+    "bending_strain": ("bending_strain", (), "1", "largest curvature times radius"),
+    "residual": ("residual", (), "1", "largest unbalanced force over the largest force in rods"),
+}  # fmt: skip
 _UNSEEN = {
     False: "other equilibria under the same loads are not searched for",
     True: "impacts and forces that are not unique are not searched for",
@@ -57,27 +82,26 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
         raise SolveError(f"{name}: {error}") from None
     if status is not Status.SOLVED:
         stepper.save_last()
-    path = path_of(stepper)
-    variables = _variables(rods, path, request.t_start)
+    rows = dict(zip(Row._fields, map(np.array, zip(*stepper.saved, strict=True)), strict=True))
     units: dict[str, str] = {}
-    for loss in path.losses:
+    for loss in stepper.losses:
         units |= loss.units
     return Run.of(
         system,
         method,
         status=status,
-        reason=reason.splitlines()[0] if reason else "",
-        time=path.time,
-        variables=variables,
-        final={"position": path.position[-1]},
+        reason=reason,
+        time=rows["time"],
+        variables=_variables(rods, stepper, rows),
+        final={"position": rows["position"][-1]},
         event_log=EventLog(),
-        energy=path.energy,
-        checks=checks_of(stepper),
-        losses=path.losses,
+        energy=_ledger_of_rows(rows),
+        checks=_checks(stepper),
+        losses=stepper.losses,
         loss_units=units,
         unseen=_UNSEEN[method.inertia],
-        quantities=_quantities(path),
-        stats={"steps": path.steps, "iterations": path.iterations},
+        quantities=_quantities(rods, rows),
+        stats={"steps": stepper.steps, "iterations": stepper.iterations},
         citations=("strings",),
         size=counted(sum(rod.elements + 1 for rod in rods.rods), "node"),
     )
@@ -112,60 +136,51 @@ def _with_weight(rod: CosseratRod, gravity: Sequence[float] | Floats) -> Cossera
     return dataclasses.replace(rod, loads=[*rod.loads, weight])
 
 
-def _variables(rods: Rods, path: WrappedPath, start: float) -> dict[str, Variable]:
-    """Return the arrays of a path as variables of the run."""
-    bodies, contact, time = len(rods.partners), ("contact",), ("time", "contact")
-    counts = [rod.elements + 1 for rod in rods.rods]
+def _variables(rods: Rods, stepper: Stepper, rows: Mapping[str, Floats]) -> dict[str, Variable]:
+    """Return the variables of the run."""
+    bodies, counts = len(rods.partners), [rod.elements + 1 for rod in rods.rods]
     owner = np.repeat(np.arange(1, len(counts) + 1), counts)
     radius = np.array([rod.section.radius for rod in rods.rods])[owner - 1]
-    # rods first, then partners, as in `Rods`; partners count first in a path
-    is_body = path.partner < bodies
-    other = np.where(is_body, len(counts) + 1 + path.partner, 1 + path.partner - bodies)
+    contacts, static = stepper.problem.contacts, stepper.problem.static
+    node = np.searchsorted(static.nodes, contacts.node)
+    # rods first, then partners, as in `Rods`; partners count first in the problem
+    other = contacts.partner + 1
+    other = other + np.where(other <= bodies, len(counts), -bodies)
     results = {
-        "position": Variable(path.position, ("time", "node", "axis"), "m", "nodes of the axes"),
-        "velocity": Variable(path.velocity, ("time", "node", "axis"), "m/s", "of the nodes"),
-        "rod_of_node": Variable(owner, ("node",), "1", "number of the rod"),
-        "radius_of_node": Variable(radius, ("node",), "m", "radius of the rod"),
-        "internal_force": Variable(
-            path.section_force,
-            ("time", "element", "axis"),
-            "N",
-            "elastic, of the part after it on the part before it",
-        ),
-        "tension": Variable(path.tension, ("time", "element"), "N", "along the axis"),
-        "clamp_force": Variable(
-            path.clamp_force, ("time", "rod", "end", "axis"), "N", "reactions of supports"
-        ),
-        "clamp_moment": Variable(
-            path.clamp_moment, ("time", "rod", "end", "axis"), "N m", "about the end node"
-        ),
-        "node_of_contact": Variable(path.node + 1, contact, "1", "number of the node"),
-        "first_body": Variable(owner[path.node], contact, "1", "number of the rod"),
-        "second_body": Variable(
-            other, contact, "1", "number of the rod, or of the rigid partner, after all rods"
-        ),
-        "contact_mode": Variable(path.mode, time, "1", "0 open, 1 stick, 2 slip"),
-        "gap": Variable(path.gap, time, "m", "distance of the surfaces"),
-        "normal_force": Variable(path.normal_force, time, "N", "positive in compression"),
-        "contact_force": Variable(
-            path.contact_force, (*time, "axis"), "N", "on the node, friction included"
-        ),
-        "slip_length": Variable(path.slip, time, "m", "path of slip since the start"),
+        name: Variable(rows[row], ("time", *dims), unit, meaning)
+        for name, (row, dims, unit, meaning) in _COLUMNS.items()
     }
-    return results | _partners(rods, path, start)
+    last = np.cumsum(counts) - 1
+    force, arm = rows["clamp_force"][:, :, 1], rows["position"][:, last]
+    moment = rows["clamp_moment"][:, :, 1] + np.cross(arm, force)
+    for name, values, unit, meaning in (
+        ("end_force", force, "N", "of the supports of all last ends"),
+        ("end_moment", moment, "N m", "of these supports, about the origin"),
+    ):
+        results[name] = Variable(values.sum(axis=1), ("time", "axis"), unit, meaning)
+    constant = {
+        "rod_of_node": (owner, "node", "1", "number of the rod"),
+        "radius_of_node": (radius, "node", "m", "radius of the rod"),
+        "node_of_contact": (node + 1, "contact", "1", "number of the node"),
+        "first_body": (owner[node], "contact", "1", "number of the rod"),
+        "second_body": (other, "contact", "1", "number of the rod or, after all rods, the partner"),
+    }
+    for name, (values, dim, unit, meaning) in constant.items():
+        results[name] = Variable(values, (dim,), unit, meaning)
+    return results | _partners(rods, rows["time"], float(stepper.times[0]))
 
 
-def _partners(rods: Rods, path: WrappedPath, start: float) -> dict[str, Variable]:
+def _partners(rods: Rods, times: Floats, start: float) -> dict[str, Variable]:
     """Return where rigid partners are."""
     if not rods.partners:
         return {}
-    points = np.zeros((len(path.time), len(rods.partners), 2, 3))
+    points = np.zeros((len(times), len(rods.partners), 2, 3))
     shapes = {CylinderPartner: 1, SpherePartner: 2, PlanePartner: 3}
     for j, partner in enumerate(rods.partners):
         far = partner.points[-1]
         if isinstance(partner, PlanePartner):
             far = partner.points[0] + np.asarray(partner.normal) / np.linalg.norm(partner.normal)
-        for k, time in enumerate(path.time.tolist()):
+        for k, time in enumerate(times.tolist()):
             place = placement_at(partner, time - start)
             points[k, j] = place.pivot, place.pivot + place.turn @ (far - partner.points[0])
     kind = np.array([shapes[type(partner)] for partner in rods.partners], dtype=np.int64)
@@ -179,13 +194,72 @@ def _partners(rods: Rods, path: WrappedPath, start: float) -> dict[str, Variable
     }
 
 
-def _quantities(path: WrappedPath) -> dict[str, Quantity]:
+def _quantities(rods: Rods, rows: Mapping[str, Floats]) -> dict[str, Quantity]:
     """Return the quantities of the run."""
-    strain = "largest strain of stretch and shear at saved times"
-    bending = "largest curvature times the radius at saved times"
-    ratio = "force in the last element of the first rod over that in its first, at the end"
+    force = np.linalg.norm(rows["section_force"][-1], axis=1)
+    ratio = float(force[rods.rods[0].elements - 1] / force[0])
+    meaning = "force in the last element of the first rod over that in its first, at the end"
+    strain, bending = float(rows["strain"].max()), float(rows["bending_strain"].max())
     return {
-        "force_ratio": Quantity(float(path.force_ratio[-1]), "1", ratio),
-        "strain": Quantity(float(path.strain.max()), "1", strain),
-        "bending_strain": Quantity(float(path.bending_strain.max()), "1", bending),
+        "force_ratio": Quantity(ratio, "1", meaning),
+        "largest_strain": Quantity(strain, "1", "of stretch and shear, at saved times"),
+        "largest_bending_strain": Quantity(bending, "1", "curvature times radius, at saved times"),
     }
+
+
+def _ledger_of_rows(rows: Mapping[str, Floats]) -> Ledger:
+    """Return the ledger at the saved times."""
+    energies = dict(zip(ENERGIES, rows["energy"].T, strict=True))
+    return Ledger(
+        time=rows["time"],
+        kinetic=energies["kinetic"],
+        stored=energies["stored"],
+        external_work=energies["work"],
+        friction_heat=rows["heat"],
+        viscous_heat=energies["drag"],
+        algorithmic=energies["scheme"],
+    )
+
+
+def _ledger_of_steps(stepper: Stepper) -> Ledger:
+    """Return the ledger of all steps, whose heat is that of all contacts together."""
+    time, kinetic, stored, work, heat, drag, scheme = np.array(stepper.every).T
+    return Ledger(time, kinetic, stored, work, heat[:, None], viscous_heat=drag, algorithmic=scheme)
+
+
+def _checks(stepper: Stepper) -> list[Check]:
+    """Return the checks of the audit, over all steps."""
+    worst, tolerance, problem = stepper.worst, stepper.problem.tolerance, stepper.problem
+    ledger = _ledger_of_steps(stepper)
+    value, when = worst["residual"]
+    note = "largest residual of forces and laws over the largest force in the rod"
+    solved = bool(value <= tolerance)
+    checks = [Check("contacts_solved", solved, value, tolerance, when, note, Kind.CONVERGENCE)]
+    # strains at their rounding have an energy, which rods at rest may have alone
+    floor = 0.5e-13 * problem.static.rounding * max(r.rest_length for r in problem.rods)
+    still = float(np.abs(ledger.imbalance).max()) <= floor
+    value, limit = 0.0 if still else ledger.imbalance_rel, 1e-3
+    note = "largest energy imbalance over the largest energy; falls as the step squared"
+    checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))
+    (value, when), limit = worst["depth"], 1e-6 * problem.contacts.radius
+    note = "deepest node inside a body or a rod [m]"
+    checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
+    (value, when), limit = worst["overlap"], MOST_OVERLAP
+    note = "deepest overlap of rods at nodes, or above 0.02 between nodes, over the radius"
+    checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
+    if not stepper.mu > 0.0:
+        return checks
+    value, when = worst["beyond"]
+    limit = 10.0 * tolerance
+    note = "friction beyond its bound, over the largest force in the rod"
+    checks.append(Check("friction_within_bound", bool(value <= limit), value, limit, when, note))
+    (value, when), limit = worst["gained"], 1e-8 * ledger.scale
+    note = "largest positive work of friction in a step [J]; friction must dissipate"
+    checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
+    (value, when), limit = (
+        worst["stuck"],
+        1e-9 * max(rod.rest_length for rod in problem.rods),
+    )
+    note = "largest slip of a sticking contact in a step [m]"
+    checks.append(Check("rolls_without_slip", bool(value <= limit), value, limit, when, note))
+    return checks

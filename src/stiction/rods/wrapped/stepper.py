@@ -107,9 +107,14 @@ class _Balance(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A saved state; see `WrappedPath`, whose arrays have one entry for each row.
+    """A saved state; units are those of the variables of the run.
 
-    energy : since the start [J]
+    position, velocity : (node, 3)
+    section_force, tension : (element, 3), (element,)
+    mode, gap, normal_force, slip, heat : (contact,) heat of friction since the start [J]
+    contact_force : (contact, 3)
+    clamp_force, clamp_moment : (rod, 2, 3)
+    energy : `ENERGIES` [J]
     """
 
     time: float
@@ -137,7 +142,7 @@ class Stepper:
     Parameters
     ----------
     rods, partners : as of `Rods`
-    friction : Coulomb's law; None for no friction
+    friction : Coulomb's law
     self_contact : whether each rod may touch itself
     method : `Quasistatic` or `ImplicitEuler`
     times : (t,) rising; states are saved there [s]
@@ -147,7 +152,7 @@ class Stepper:
         self,
         rods: Sequence[CosseratRod],
         partners: Sequence[RodPartner],
-        friction: Coulomb | None,
+        friction: Coulomb,
         method: ImplicitContact,
         times: Floats,
         *,
@@ -155,7 +160,7 @@ class Stepper:
     ) -> None:
         check_rods(rods, partners, self_contact=self_contact)
         check_turn(method.turn, rods, self_contact=self_contact)
-        self.mu, self.has_friction = check_friction(friction, rods), friction is not None
+        self.mu = check_friction(friction, rods)
         if method.inertia:
             check_inertia(rods)
         self.held = method.inertia or check_supports(rods, self.mu)
