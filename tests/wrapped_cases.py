@@ -90,14 +90,13 @@ def wrapped_path(
     method = method or Quasistatic(steps, **more)
     system = Rods(rods, search=search, partners=partners)
     run = st.solve(system, method, span, save=times, throw=False)
-    if not run.status.complete and not run.determinism.losses:
-        raise SolveError(run.reason, run)
     names = {name: name for name in SAME} | NAMES
     arrays = {name: run.variables[variable].values for name, variable in names.items()}
     node = run.variables["node_of_contact"].values - 1
     counts = [rod.elements for rod in rods]
     starts = np.cumsum([0, *(n + 1 for n in counts)])
-    return SimpleNamespace(
+    force = np.linalg.norm(arrays["section_force"], axis=2)
+    path = SimpleNamespace(
         **arrays,
         time=run.time,
         node=node,
@@ -113,10 +112,9 @@ def wrapped_path(
         losses=run.determinism.losses,
         **run.stats,
         nodes_of=lambda rod: slice(int(starts[rod]), int(starts[rod + 1])),
-        force_ratio=np.array(
-            [
-                np.linalg.norm(f[counts[0] - 1]) / np.linalg.norm(f[0])
-                for f in arrays["section_force"]
-            ]
-        ),
     )
+    if force[:, 0].all():
+        path.force_ratio = force[:, counts[0] - 1] / force[:, 0]
+    if not run.status.complete and not run.determinism.losses:
+        raise SolveError(run.reason, run, path)
+    return path

@@ -139,7 +139,7 @@ def test_bad_ropes_are_refused():
     thick = GivenSection(1.0, 1.0, 1.0, 1.0, outer_radius=0.2)
     other = CosseratRod(thick, Straight([1, 0, 0], [1, 0, 1]), elements=10)
     refused("radii from 0.1 to 0.2 m; needs one radius", [first, other])
-    refused("one rod or more", [])
+    refused("at least one rod", [])
     refused("one body or more", [first])
     free, line = st.rods.Free(), Straight([1, 0, 0], [1, 0, 1])
     loose = CosseratRod(wire, line, elements=10, left=free, right=free)

@@ -90,7 +90,8 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
         system,
         method,
         status=status,
-        reason=reason,
+        # the advice of the status follows it
+        reason=reason.partition("\n")[0],
         time=rows["time"],
         variables=_variables(rods, stepper, rows),
         final={"position": rows["position"][-1]},
@@ -197,7 +198,7 @@ def _partners(rods: Rods, times: Floats, start: float) -> dict[str, Variable]:
 def _quantities(rods: Rods, rows: Mapping[str, Floats]) -> dict[str, Quantity]:
     """Return the quantities of the run."""
     force = np.linalg.norm(rows["section_force"][-1], axis=1)
-    ratio = float(force[rods.rods[0].elements - 1] / force[0])
+    ratio = float(force[rods.rods[0].elements - 1] / force[0]) if force[0] > 0.0 else None
     meaning = "force in the last element of the first rod over that in its first, at the end"
     strain, bending = float(rows["strain"].max()), float(rows["bending_strain"].max())
     return {
@@ -253,7 +254,7 @@ def _checks(stepper: Stepper) -> list[Check]:
     limit = 10.0 * tolerance
     note = "friction beyond its bound, over the largest force in the rod"
     checks.append(Check("friction_within_bound", bool(value <= limit), value, limit, when, note))
-    (value, when), limit = worst["gained"], 1e-8 * ledger.scale
+    (value, when), limit = worst["gained"], max(1e-8 * ledger.scale, floor)
     note = "largest positive work of friction in a step [J]; friction must dissipate"
     checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
     (value, when), limit = (
