@@ -46,6 +46,7 @@ CHANGED = {
     "Braid": "radius",
     "CapSliding": "u_end",
     "CapSliding3D": "u_end",
+    "Capstan": "tension",
     "Chain": "gravity",
     "CrossedRods": "radius",
     "InjectedFault": "diffusivity",

@@ -1,10 +1,24 @@
-"""Ropes wound around a cylinder: the mesh, the closed form, and the path of a pull."""
+"""Ropes wound around a cylinder, and runs of rods in contact along arcs with short names."""
+
+from types import SimpleNamespace
 
 import numpy as np
 
 import stiction as st
+from stiction.errors import SolveError
 from stiction.exact.rods import capstan_exponent
-from stiction.rods import CosseratRod, Curve, CylinderPartner, Driven, Free, PointForce
+from stiction.rods import (
+    ContactSearch,
+    CosseratRod,
+    Curve,
+    CylinderPartner,
+    Driven,
+    Free,
+    ImplicitEuler,
+    PointForce,
+    Quasistatic,
+    Rods,
+)
 
 STRAND = 8
 
@@ -58,3 +72,49 @@ def capstan(
     )
     low, high = nodes[:, 2].min() - 3.0, nodes[:, 2].max() + 3.0
     return rope, CylinderPartner([0.0, 0.0, low], [0.0, 0.0, high], 1.0 - radius), ratio
+
+
+NAMES = {"section_force": "internal_force", "mode": "contact_mode", "slip": "slip_length"}
+SAME = ("position", "velocity", "tension", "gap", "normal_force", "contact_force", "strain")
+SAME += ("bending_strain", "clamp_force", "clamp_moment", "residual")
+
+
+def wrapped_path(
+    rods, partners, times, *, friction=None, self_contact=False, inertia=False, steps=50, **more
+):
+    """Return the arrays of a run, of one rod or several, also of one whose audit failed."""
+    rods = [rods] if isinstance(rods, CosseratRod) else rods
+    search = ContactSearch(friction or st.Coulomb(0.0), self_contact=self_contact)
+    span = times[0], times[-1]
+    method = ImplicitEuler((span[1] - span[0]) / steps, **more) if inertia else None
+    method = method or Quasistatic(steps, **more)
+    system = Rods(rods, search=search, partners=partners)
+    run = st.solve(system, method, span, save=times, throw=False)
+    names = {name: name for name in SAME} | NAMES
+    arrays = {name: run.variables[variable].values for name, variable in names.items()}
+    node = run.variables["node_of_contact"].values - 1
+    counts = [rod.elements for rod in rods]
+    starts = np.cumsum([0, *(n + 1 for n in counts)])
+    force = np.linalg.norm(arrays["section_force"], axis=2)
+    path = SimpleNamespace(
+        **arrays,
+        time=run.time,
+        node=node,
+        partner=np.where(
+            run.variables["second_body"].values > len(rods),
+            run.variables["second_body"].values - len(rods) - 1,
+            run.variables["second_body"].values - 1 + len(partners),
+        ),
+        run=run,
+        end_load=lambda: (run.variables["end_force"].values, run.variables["end_moment"].values),
+        energy=run.energy,
+        audit=run.audit,
+        losses=run.determinism.losses,
+        **run.stats,
+        nodes_of=lambda rod: slice(int(starts[rod]), int(starts[rod + 1])),
+    )
+    if force[:, 0].all():
+        path.force_ratio = force[:, counts[0] - 1] / force[:, 0]
+    if not run.status.complete and not run.determinism.losses:
+        raise SolveError(run.reason, run, path)
+    return path

@@ -61,9 +61,11 @@ print(f"mu = {mu}, lambda = {exponent:.4f}, held at most {np.exp(exponent * np.p
 # Method and solve
 # ----------------
 # Equilibria at four times; the slip between them is part of their history.
-path = st.rods.wrapped_path(rope, [drum], TIMES, friction=st.Coulomb(mu), steps=15)
-print(path.audit)
-assert path.audit.ok
+search = st.rods.ContactSearch(st.Coulomb(mu), self_contact=False)
+system = st.rods.Rods([rope], search=search, partners=[drum])
+run = st.solve(system, st.rods.Quasistatic(steps=15), (TIMES[0], TIMES[-1]), save=TIMES)
+print(run)
+assert run.audit.ok
 
 # %%
 # Reading the result
@@ -81,16 +83,18 @@ exact = [
 ]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.0, 4.0), layout="constrained")
 left.add_patch(Circle((0.0, 0.0), 1.0 - RADIUS, color="0.9"))
-left.plot(*path.position[-1, :, :2].T, color="0.4")
-for mode, name, colour in ((1, "stick", "C0"), (2, "slip", "C1")):
-    at = path.node[path.mode[-1] == mode]
-    left.plot(*path.position[-1, at, :2].T, "o", ms=4, color=colour, label=name)
+position, tension = run.data["position"].values, run.data["tension"].values
+node, mode = run.data["node_of_contact"].values - 1, run.data["contact_mode"].values
+left.plot(*position[-1, :, :2].T, color="0.4")
+for kind, name, colour in ((1, "stick", "C0"), (2, "slip", "C1")):
+    at = node[mode[-1] == kind]
+    left.plot(*position[-1, at, :2].T, "o", ms=4, color=colour, label=name)
 left.set(aspect="equal", xlabel="x / rho", ylabel="y / rho", title=f"force {FORCES[-1]:g}")
 left.annotate("", (-1.0, -0.85), (-1.0, -0.45), arrowprops={"arrowstyle": "->"})
 left.text(1.05, -0.52, "clamp", ha="right", va="top")
 left.legend(loc="center")
 for index, (force, line) in enumerate(zip(FORCES, exact, strict=True)):
-    right.plot(psi[inside], path.tension[index, inside], ".", color=f"C{index}")
+    right.plot(psi[inside], tension[index, inside], ".", color=f"C{index}")
     right.plot(psi[inside], line[inside], color=f"C{index}", label=f"{force:g}")
 right.set(yscale="log", xlabel="turning psi from the pulled end [rad]", ylabel="tension / T0")
 right.set(yticks=[1.0, 1.5, 2.0, 3.0], yticklabels=["1", "1.5", "2", "3"])
@@ -98,5 +102,5 @@ right.minorticks_off()
 right.legend(title="force on the pulled end")
 
 away = (psi > 0.2) & (psi < np.pi - 0.2)
-for tension, line in zip(path.tension, exact, strict=True):
-    assert np.abs(tension / line - 1.0)[away].max() < 0.02
+for values, line in zip(tension, exact, strict=True):
+    assert np.abs(values / line - 1.0)[away].max() < 0.02

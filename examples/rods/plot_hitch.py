@@ -45,10 +45,10 @@ MU = 0.3
 # ----------------
 # Friction acts from the given curve on (`settle=False`); without it the hitch would turn around
 # the post.
-path = st.rods.wrapped_path(
-    rope, [post], [0.0, 1.0], friction=st.Coulomb(MU), self_contact=True, settle=False, steps=2
-)
-assert path.audit.ok
+search = st.rods.ContactSearch(st.Coulomb(MU), self_contact=True)
+system = st.rods.Rods([rope], search=search, partners=[post])
+run = st.solve(system, st.rods.Quasistatic(steps=2, settle=False), save=2)
+assert run.audit.ok
 
 # %%
 # Reading the result
@@ -71,18 +71,20 @@ def slack_tension(mu: float) -> tuple[float, float]:
 
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
-x, y, z = path.position[-1].T
+x, y, z = run.data["position"].values[-1].T
 in_front = np.where(x > 0.0, y, np.nan)
 left.axvspan(-1.0, 1.0, color="0.92")
 left.plot(in_front, z, color="0.5", lw=3.0)
-touches = path.node[(path.mode[-1] > 0) & (path.partner == 1)]
+closed = run.data["contact_mode"].values[-1] > 0
+# body 1 is the rope, body 2 the post
+touches = run.data["node_of_contact"].values[closed & (run.data["second_body"].values == 1)] - 1
 left.plot(y[touches], z[touches], "o", color="C3", ms=4.0)
 left.set(xlabel="y / R", ylabel="z / R (axis of the post)", ylim=(-0.6, 0.6))
 mus = np.linspace(0.02, 0.32, 40)
 law, capstan = np.array([slack_tension(mu) for mu in mus]).T
 right.plot(mus, law, color="C0", label="half hitch, flexible rope")
 right.plot(mus, capstan, color="0.5", ls="--", label="capstan")
-computed = path.tension[-1, 1]
+computed = float(run.data["tension"].values[-1, 1])
 right.plot(MU, computed, "o", color="C3", label="computed")
 right.axhline(0.0, color="k", lw=0.5)
 right.set(xlabel="coefficient of friction", ylabel="slack tension / load")

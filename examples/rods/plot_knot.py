@@ -39,15 +39,13 @@ FRICTIONS = [0.0, 0.1]
 # ----------------
 # The rod relaxes against drag to the equilibrium of the knot, without friction; then its right end
 # is pulled.
-paths = {
-    mu: st.rods.wrapped_path(
-        knot, [], np.linspace(0.0, 1.0, 4), friction=st.Coulomb(mu), self_contact=True, steps=6
-    )
-    for mu in FRICTIONS
-}
-assert all(path.audit.ok for path in paths.values())
-for mu, path in paths.items():
-    print(f"mu = {mu:g}: tension {path.tension[:, 1].round(5)} B / a^2")
+runs = {}
+for mu in FRICTIONS:
+    system = st.rods.Rods([knot], search=st.rods.ContactSearch(st.Coulomb(mu)))
+    runs[mu] = st.solve(system, st.rods.Quasistatic(steps=6), save=4)
+assert all(run.audit.ok for run in runs.values())
+for mu, run in runs.items():
+    print(f"mu = {mu:g}: tension {run.data['tension'].values[:, 1].round(5)} B / a^2")
 
 # %%
 # Reading the result
@@ -57,10 +55,10 @@ for mu, path in paths.items():
 # which is 1 in a very loose knot without friction.
 fig = plt.figure(figsize=(8.0, 4.0), layout="constrained")
 left = fig.add_subplot(1, 2, 1, projection="3d")
-last = paths[0.0]
-place, touches = last.position[-1], np.flatnonzero(last.mode[-1])
+last = runs[0.0].data
+place, touches = last["position"].values[-1], last["contact_mode"].values[-1] > 0
 left.plot(*place.T, lw=3.0, color="0.7")
-left.plot(*place[last.node[touches]].T, "o", color="C3", ms=4.0)
+left.plot(*place[last["node_of_contact"].values[touches] - 1].T, "o", color="C3", ms=4.0)
 left.set(xlabel="x / a", ylabel="y / a", xlim=(-25, 25), zlim=(-15, 15))
 left.set_box_aspect((2.0, 1.0, 0.8))
 
@@ -75,10 +73,11 @@ def loop_radius(position: np.ndarray) -> float:
 
 
 right = fig.add_subplot(1, 2, 2)
-for mu, path in paths.items():
-    radius = np.array([loop_radius(position) for position in path.position])
+for mu, run in runs.items():
+    radius = np.array([loop_radius(position) for position in run.data["position"].values])
+    load = 2.0 * run.data["tension"].values[:, 1] * radius**2
     # the first record is the relaxed knot, without friction
-    right.plot(radius[1:], 2.0 * path.tension[1:, 1] * radius[1:] ** 2, "o-", label=f"mu = {mu:g}")
+    right.plot(radius[1:], load[1:], "o-", label=f"mu = {mu:g}")
 right.axhline(1.0, color="0.5", ls="--", lw=1.0)
 right.set(xlabel="radius of the loop R / a", ylabel="2 T R$^2$ / B", ylim=(0.0, None))
 right.legend()

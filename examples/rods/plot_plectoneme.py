@@ -34,19 +34,18 @@ rod = st.rods.plectoneme(ROD, turns=4.0, tail=20.0, elements=150, twist=np.pi)
 # The law
 # -------
 # Contact is without friction; nothing holds the strands but their shape.
-FRICTION = None
+LAW = st.Coulomb(0.0)
 
 # %%
 # Method and solve
 # ----------------
 # The rod relaxes against drag to its first equilibrium. New contacts form where no equilibrium is
-# near the last one: the rod then snaps, and `losses` has an entry `limit_point`.
-path = st.rods.wrapped_path(
-    rod, [], np.linspace(0.0, 1.0, 3), friction=FRICTION, self_contact=True, steps=4
-)
-assert path.audit.ok
-tension, moment = path.clamp_force[:, 0, 1, 0], path.clamp_moment[:, 0, 1, 0]
-print(f"{len(path.losses)} limit points")
+# near the last one: the rod then snaps, and the run lists a `limit_point`.
+system = st.rods.Rods([rod], search=st.rods.ContactSearch(LAW))
+run = st.solve(system, st.rods.Quasistatic(steps=4), save=3)
+assert run.audit.ok
+tension, moment = (run.data[name].values[:, 0] for name in ("end_force", "end_moment"))
+print(f"{len(run.determinism.losses)} limit points")
 
 # The tension of a long double helix with the computed moment:
 angle = np.linspace(0.2, 0.33, 50)
@@ -61,7 +60,8 @@ assert np.abs(tension / along - 1.0).max() < 0.06
 # Left: the rod at the end, with its nodes in contact. Right: tension and moment of the ends, and
 # the law. The helix of four turns is so short that its ends count for some per cent.
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.6), layout="constrained")
-place, touches = path.position[-1], np.unique(path.node[np.flatnonzero(path.mode[-1])])
+place, closed = run.data["position"].values[-1], run.data["contact_mode"].values[-1] > 0
+touches = np.unique(run.data["node_of_contact"].values[closed]) - 1
 # the double helix has turned about x by half the angle of the end
 far = place[np.argmax(np.hypot(place[:, 1], place[:, 2])), 1:]
 outwards = place[:, 1:] @ far / np.hypot(*far)

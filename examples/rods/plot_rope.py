@@ -50,12 +50,13 @@ FRICTIONS = [0.0, 0.3]
 # ----------------
 # The nodes of each strand meet the axes of later ones. Newton's method solves for displacements and
 # tractions together.
-paths = {
-    (lay, mu): st.rods.wrapped_path(rope, [], [0.0, 1.0], friction=st.Coulomb(mu), steps=3)
-    for lay, rope in ropes.items()
-    for mu in FRICTIONS
-}
-assert all(path.audit.ok for path in paths.values())
+method = st.rods.Quasistatic(steps=3)
+runs = {}
+for lay, rope in ropes.items():
+    for mu in FRICTIONS:
+        search = st.rods.ContactSearch(st.Coulomb(mu), self_contact=False)
+        runs[lay, mu] = st.solve(st.rods.Rods(rope, search=search), method, save=2)
+assert all(run.audit.ok for run in runs.values())
 
 # %%
 # Reading the result
@@ -65,9 +66,10 @@ assert all(path.audit.ok for path in paths.values())
 # Points are up to 1 % lower than lines because of the mesh of 32 elements a turn.
 fig = plt.figure(figsize=(8.0, 4.0), layout="constrained")
 left = fig.add_subplot(1, 2, 1, projection="3d")
-last = paths[LAYS[-1], FRICTIONS[-1]]
-for strand in range(STRANDS):
-    left.plot(*1e3 * last.position[-1, last.nodes_of(strand)].T, lw=5.0, solid_capstyle="round")
+last = runs[LAYS[-1], FRICTIONS[-1]].data
+for strand in range(1, STRANDS + 1):
+    nodes = last["position"].values[-1][last["rod_of_node"].values == strand]
+    left.plot(*1e3 * nodes.T, lw=5.0, solid_capstyle="round")
 left.set(xlabel="x [mm]", ylabel="y [mm]", zlabel="z [mm]")
 left.set(xticks=[-1.0, 0.0, 1.0], yticks=[-1.0, 0.0, 1.0])
 left.set_box_aspect((1.0, 1.0, 2.0))
@@ -96,7 +98,7 @@ for index, mu in enumerate(FRICTIONS):
         for lay in lays
     ]
     right.plot(lays, line, color=f"C{index}", label=f"mu = {mu:g}")
-    moments = [paths[lay, mu].end_load()[1][-1, 2] / small(lay) for lay in LAYS]
+    moments = [runs[lay, mu].data["end_moment"].values[-1, 2] / small(lay) for lay in LAYS]
     right.plot(LAYS, moments, "o", color=f"C{index}")
     assert np.abs(np.interp(LAYS, lays, line) / moments - 1.0).max() < 0.02
 right.set(xlabel="lay angle [rad]", ylabel="moment / (F R tan alpha)")

@@ -49,7 +49,7 @@ class Quasistatic(SharedName):
 
     Raises
     ------
-    ModelError : on a field that only `chains.Quasistatic` or `solids.Quasistatic` has.
+    ModelError : on a field that not all namesakes have.
 
     Verified by: tests/unit/test_methods.py::test_a_namesake_stands_for_the_method_of_the_system
     """

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from wrapped_cases import wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError
@@ -25,7 +26,7 @@ def test_half_hitch():
     """
     mu = 0.1
     rope = st.rods.hitch(ROPE, POST, load=1.0, slack=0.3, tail=0.5, elements=100)
-    path = st.rods.wrapped_path(
+    path = wrapped_path(
         rope, [POST], [0.0, 1.0], friction=st.Coulomb(mu), self_contact=True, settle=False, steps=4
     )
     assert path.audit.ok
@@ -98,15 +99,15 @@ def test_hitches_that_are_not_tied_are_refused(bad, match):
 @pytest.mark.parametrize(
     ("turn", "touches", "match"),
     [
-        (-1.0, True, r"wrapped_path.turn: got -1"),
-        (7.0, False, r"wrapped_path.turn: got 7 m without self_contact"),
-        (1.2, True, r"wrapped_path.turn: got 1.2 m; needs at least 1.2566"),
+        (-1.0, True, r"Quasistatic.turn: got -1"),
+        (7.0, False, r"Quasistatic.turn: got 7 m without self_contact"),
+        (1.2, True, r"Quasistatic.turn: got 1.2 m; needs at least 1.2566"),
     ],
 )
 def test_lengths_of_turns_are_refused(turn, touches, match):
     rope = st.rods.hitch(ROPE, POST, load=1.0)
     with pytest.raises(ModelError, match=match):
-        st.rods.wrapped_path(rope, [POST], [0.0, 1.0], self_contact=touches, turn=turn)
+        wrapped_path(rope, [POST], [0.0, 1.0], self_contact=touches, turn=turn)
 
 
 def test_posts_in_any_direction():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from wrapped_cases import wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError
@@ -29,7 +30,7 @@ def test_loose_trefoil_without_friction():
     """
     rod = overhand_knot(WIRE, loop=8.0, tail=20.0, elements=90, pull=0.3)
     free, rough = (
-        st.rods.wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=2, friction=law)
+        wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=2, friction=law)
         for law in (None, st.Coulomb(0.01))
     )
     assert free.audit.ok
@@ -53,7 +54,7 @@ def test_loose_trefoil_without_friction():
 def test_plectoneme():
     """Moment and tension of the ends follow from the lay angle of the double helix."""
     rod = plectoneme(WIRE, turns=2.0, tail=12.0, elements=80)
-    path = st.rods.wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=1)
+    path = wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=1)
     assert path.audit.ok
     tension, moment = path.clamp_force[0, 0, 1, 0], path.clamp_moment[0, 0, 1, 0]
     place = path.position[0]
@@ -83,7 +84,7 @@ def test_a_snap_is_reported():
     rod = st.rods.CosseratRod(
         thin, st.rods.Curve(nodes), elements=14, right=right, natural_curvature=[0.0, 0.0, 0.0]
     )
-    path = st.rods.wrapped_path(rod, [], [0.0, 0.3], self_contact=True, steps=1)
+    path = wrapped_path(rod, [], [0.0, 0.3], self_contact=True, steps=1)
     assert path.audit.ok
     assert [loss.kind for loss in path.losses] == ["limit_point"]
     # with 10 and 40 steps the snap is at 0.27586 s
@@ -102,7 +103,7 @@ def test_a_smooth_motion_is_no_snap():
         right=st.rods.Free(),
         loads=[st.rods.LineForce([0.0, -6.0, 0.0])],
     )
-    path = st.rods.wrapped_path(rod, [], np.linspace(0, 6.4, 66), self_contact=True, steps=1)
+    path = wrapped_path(rod, [], np.linspace(0, 6.4, 66), self_contact=True, steps=1)
     assert path.steps == 65
     assert not path.losses
 

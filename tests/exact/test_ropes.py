@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from wrapped_cases import capstan
+from wrapped_cases import capstan, wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError
@@ -19,7 +19,7 @@ def pulled(strands, mu, strain, twist, elements):
         SECTION, strands=strands, lay=LAY, elements=elements, strain=strain, twist=twist
     )
     law = st.Coulomb(mu) if mu > 0.0 else None
-    path = st.rods.wrapped_path(rope, [], [0.0, 1.0], friction=law, steps=3)
+    path = wrapped_path(rope, [], [0.0, 1.0], friction=law, steps=3)
     assert path.audit.ok
     force, moment = path.end_load()
     assert np.abs(force[-1, :2]).max() < 1e-6 * force[-1, 2]
@@ -106,12 +106,12 @@ def test_a_rod_is_a_body():
     rope, _, _ = capstan(0.3, np.pi / 2, 0.5, np.pi / 16)
     law = st.Coulomb(0.3)
     drum = CylinderPartner([0, 0, -2], [0, 0, 2], 0.5)
-    body = st.rods.wrapped_path(rope, [drum], [0.0, 1.0], friction=law, steps=3)
+    body = wrapped_path(rope, [drum], [0.0, 1.0], friction=law, steps=3)
     stiff = GivenSection(1e6, 1e6, 1e5, 1e5, outer_radius=0.5)
     # nodes of the post are not where the rope is
     line = Straight([0, 0, -1.87], [0, 0, 2.13])
     post = CosseratRod(stiff, line, elements=8, left=Clamped(), right=Clamped())
-    path = st.rods.wrapped_path([rope, post], [], [0.0, 1.0], friction=law, steps=3)
+    path = wrapped_path([rope, post], [], [0.0, 1.0], friction=law, steps=3)
     assert path.audit.ok
     assert path.force_ratio[-1] == pytest.approx(body.force_ratio[-1], rel=1e-4)
     # supports balance the load, its moment too
@@ -129,7 +129,7 @@ def test_a_rod_is_a_body():
 def test_bad_ropes_are_refused():
     def refused(match, rods, **more):
         with pytest.raises(ModelError, match=match):
-            st.rods.wrapped_path(rods, [], [0.0, 1.0], **more)
+            wrapped_path(rods, [], [0.0, 1.0], **more)
 
     wire = GivenSection(1.0, 1.0, 1.0, 1.0, outer_radius=0.1)
     first, second = (
@@ -139,7 +139,7 @@ def test_bad_ropes_are_refused():
     thick = GivenSection(1.0, 1.0, 1.0, 1.0, outer_radius=0.2)
     other = CosseratRod(thick, Straight([1, 0, 0], [1, 0, 1]), elements=10)
     refused("radii from 0.1 to 0.2 m; needs one radius", [first, other])
-    refused("one rod or more", [])
+    refused("at least one rod", [])
     refused("one body or more", [first])
     free, line = st.rods.Free(), Straight([1, 0, 0], [1, 0, 1])
     loose = CosseratRod(wire, line, elements=10, left=free, right=free)
@@ -174,7 +174,7 @@ def test_legs_of_a_hairpin_meet():
             for sign, at in zip((1.0, -1.0), places, strict=True)
         ],
     )
-    path = st.rods.wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=40)
+    path = wrapped_path(rod, [], [0.0, 1.0], self_contact=True, steps=40)
     assert path.audit.ok
     contact = path.contact_force[-1].sum(axis=0)
     assert -push < contact[1] < -0.5 * push
@@ -184,7 +184,7 @@ def test_legs_of_a_hairpin_meet():
     assert np.allclose(start, -load, atol=1e-6)
     assert np.allclose(end, load, atol=1e-6)
     # without self-contact the legs pass each other
-    loose = st.rods.wrapped_path(rod, [st.rods.PlanePartner([0, 0, -2])], [0.0, 1.0], steps=4)
+    loose = wrapped_path(rod, [st.rods.PlanePartner([0, 0, -2])], [0.0, 1.0], steps=4)
     assert "no_overlap" in [check.check for check in loose.audit.checks if not check.ok]
 
 
@@ -209,7 +209,7 @@ def test_a_rope_in_other_units_order_and_times():
     def loads(scale=1.0, order=(0, 1, 2), start=0.0):
         wire = st.rods.CircularSection(0.001 * scale, 1e9, poisson=0.3)
         rope = laid_rope(wire, strands=3, lay=0.3, turns=0.5, elements=16, strain=1e-3)
-        path = st.rods.wrapped_path(
+        path = wrapped_path(
             [rope[i] for i in order], [], [start, start + 1.0], friction=st.Coulomb(0.3), steps=2,
             tolerance=1e-11,
         )  # fmt: skip

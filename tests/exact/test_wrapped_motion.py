@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from wrapped_cases import capstan
+from wrapped_cases import capstan, wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError
@@ -21,7 +21,6 @@ from stiction.rods import (
     RigidMotion,
     SineVelocity,
     Straight,
-    wrapped_path,
 )
 
 MU, G = 0.3, 9.81
@@ -185,7 +184,7 @@ def test_a_rope_holds_below_the_capstan_ratio_and_slides_above():
 def test_internal_damping_is_refused():
     """A rod with a retardation time has no model here; without inertia it has no effect."""
     rod = CosseratRod(SECTION, Straight([0, 0, 0.01], [1, 0, 0.01]), internal_damping=1e-3)
-    with pytest.raises(ModelError, match=r"rod\[1\].internal_damping"):
+    with pytest.raises(ModelError, match=r"rods\[1\].internal_damping"):
         wrapped_path(rod, [FLOOR], [0.0, 1.0], inertia=True)
 
 

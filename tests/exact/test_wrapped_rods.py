@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from wrapped_cases import STRAND, capstan, wound
+from wrapped_cases import STRAND, capstan, wound, wrapped_path
 
 import stiction as st
 from stiction.errors import ModelError, SolveError
@@ -21,7 +21,6 @@ from stiction.rods import (
     PointForce,
     SpherePartner,
     Straight,
-    wrapped_path,
 )
 
 HALF, FINE = np.pi, np.pi / 40
@@ -417,8 +416,8 @@ def test_bad_input_is_refused():
     tight, _, _ = capstan(0.3, 3 * HALF, 0.1, FINE, pitch=0.15)
     refused("at least twice the radius", rod=tight)
     refused("give mu up to", friction=st.Coulomb(500.0))
-    refused("two rising times", times=[1.0, 1.0])
-    refused("finite numbers", times=[0.0, float("nan")])
+    refused("needs an end after the start", times=[1.0, 1.0])
+    refused("one finite number", times=[0.0, float("nan")])
     refused("Coulomb", friction=st.StaticKinetic(0.3, 0.2))
     refused("one body or more", bodies=[])
     refused("RodPartner", bodies=[3])
@@ -438,4 +437,4 @@ def test_bad_input_is_refused():
     loose = CosseratRod(
         rope.section, rope.centreline, elements=rope.elements, left=Free(), right=Free()
     )
-    refused("wrapped_path.rod: got free ends without friction", rod=loose, friction=None)
+    refused("Rods.rods: got free ends without friction", rod=loose, friction=None)

@@ -14,6 +14,7 @@ SCENARIOS = {
     "rods-crossed": ["solve.t_end=0.003", "solve.save=3"],
     "strip-peeling": ["method.steps=2", "system.u_end=1.0"],
     "spring-slider": ["solve.t_end=700", "solve.save=11"],
+    "capstan": ["system.elements=16", "method.steps=4", "solve.save=3"],
 }
 STRIDE = {"strip-peeling": 13, "rods-crossed": 4, "burridge-knopoff": 4}
 # what a curve that begins later, or a rest that never came, has no number for

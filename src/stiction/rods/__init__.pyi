@@ -13,7 +13,9 @@ from stiction.rods.contact.partners import SpherePartner as SpherePartner
 from stiction.rods.linear_rods import linear_crossed_rods as linear_crossed_rods
 from stiction.rods.methods import BumpStrands as BumpStrands
 from stiction.rods.methods import Characteristics as Characteristics
+from stiction.rods.methods import ImplicitEuler as ImplicitEuler
 from stiction.rods.methods import PlaneLeapfrog as PlaneLeapfrog
+from stiction.rods.methods import Quasistatic as Quasistatic
 from stiction.rods.methods import RollingLeapfrog as RollingLeapfrog
 from stiction.rods.methods import RollingMidpoint as RollingMidpoint
 from stiction.rods.model import RodSystem as RodSystem
@@ -65,8 +67,8 @@ from stiction.rods.strings.shapes import UserShape as UserShape
 from stiction.rods.strings.strands import extrapolated as extrapolated
 from stiction.rods.strings.vector_strings import VectorStrings as VectorStrings
 from stiction.rods.strings.vector_strings import vector_motion as vector_motion
+from stiction.rods.wrapped.capstan import Capstan as Capstan
 from stiction.rods.wrapped.hitches import hitch as hitch
 from stiction.rods.wrapped.knots import overhand_knot as overhand_knot
 from stiction.rods.wrapped.knots import plectoneme as plectoneme
-from stiction.rods.wrapped.path import wrapped_path as wrapped_path
 from stiction.rods.wrapped.ropes import laid_rope as laid_rope

@@ -155,7 +155,13 @@ class Flat:
 
 
 def assemble(rods: Rods) -> Flat:
-    """Return the flat arrays of all rods at the start."""
+    """Return the flat arrays of all rods at the start.
+
+    Raises
+    ------
+    ModelError : for a section that is not round in a rod that moves, or touches.
+    """
+    rods.check_sections()
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
     clamp_slots = np.array([supports_section(rod.left) for rod in rods.rods], dtype=np.int64)
     first = (

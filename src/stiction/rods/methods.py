@@ -1,11 +1,13 @@
 """Methods for rods, a rod on a plane, and strings: their parameters.
 
-Rods: `RollingLeapfrog` (explicit), `RollingMidpoint` (implicit); a rod on a plane: `PlaneLeapfrog`;
-strings: `Characteristics`, `BumpStrands`. Each `solve` imports the integrator when it runs.
+Rods: `RollingLeapfrog` (explicit), `RollingMidpoint` (implicit), and for contact along arcs
+`Quasistatic` and `ImplicitEuler`; a rod on a plane: `PlaneLeapfrog`; strings: `Characteristics`,
+`BumpStrands`. Each `solve` imports the integrator when it runs.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BumpStrands",
     "Characteristics",
+    "ImplicitEuler",
     "PlaneLeapfrog",
+    "Quasistatic",
     "RollingLeapfrog",
     "RollingMidpoint",
 ]
@@ -57,6 +61,10 @@ _CROSSING = Positive(
     most=1.0,
 )
 _LUMPED = Flag("masses are lumped or not.")
+_STEPS = Limit(most=1_000_000)
+_TURN = Positive("m", "each node may touch every turn of its rod once.", "give None.")
+_SETTLE = Flag("the rods take their first loads without friction, or with it.")
+_FORCES = Positive("1", "Newton's method balances forces to this tolerance.", "give 1e-8.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,6 +149,107 @@ class RollingMidpoint(Method):
         from stiction.rods.midpoint.run import run_midpoint
 
         return run_midpoint(system, self, request)
+
+
+class ImplicitContact(Method):
+    """Base class of `Quasistatic` and `ImplicitEuler`: rods in contact along arcs.
+
+    Each node may touch each rigid partner, and the axes of other rods; contacts open and close, and
+    stick or slip by Coulomb's law exactly. A step is solved by Newton's method for positions,
+    frames and tractions together; a step that fails is halved.
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (RodSystem,)
+    inertia: ClassVar[bool]
+
+    turn: float | None
+    settle: bool
+    tolerance: float
+    max_iterations: int
+    max_steps: int
+
+    @abc.abstractmethod
+    def longest_step(self, start: float, end: float) -> float:
+        """Return the longest step of a path from `start` to `end` [s]."""
+
+    def solve(self, system: RodSystem, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.rods.wrapped.outcome import run_wrapped
+
+        return run_wrapped(system, self, request)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quasistatic(ImplicitContact):
+    """Equilibria of rods in contact along arcs, with the history of stick and slip.
+
+    At the first time loads and natural curvature act in full, and the rods move from the given
+    centrelines against drag until they rest. Then ends and partners move and loads follow their
+    histories. Contacts are those of `Rods.search`, whose friction must be given.
+
+    Parameters
+    ----------
+    steps : least number of steps
+    turn : length of a turn of a rod around a partner [m]; with self-contact each node may then
+        touch every turn of its rod once, instead of only the closest
+    settle : whether the rods take their loads of the first time without friction, as if they were
+        shaken; otherwise friction acts from the given centrelines on
+    tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rods
+    max_iterations : of Newton's method; a step that needs more is halved
+    max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
+
+    Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
+    Verified by: tests/exact/test_wrapped_rods.py::test_capstan
+    """
+
+    inertia: ClassVar[bool] = False
+
+    steps: Annotated[int, _STEPS] = 50
+    turn: Annotated[float | None, _TURN] = None
+    settle: Annotated[bool, _SETTLE] = True
+    tolerance: Annotated[float, _FORCES] = 1e-8
+    max_iterations: Annotated[int, Limit(2, 10_000)] = 20
+    max_steps: Annotated[int, Limit()] = 10_000
+
+    def longest_step(self, start: float, end: float) -> float:
+        """Return the longest step of a path from `start` to `end` [s]."""
+        return (end - start) / self.steps
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImplicitEuler(ImplicitContact):
+    """Motion of rods in contact along arcs, in steps of implicit Euler.
+
+    The method is of first order, and dissipates: `energy.algorithmic` of the run. Stick, rolling
+    and the bound of friction are as exact as in `Quasistatic`. Contacts are those of `Rods.search`,
+    whose friction must be given.
+
+    Parameters
+    ----------
+    step : longest step [s]
+    turn : see `Quasistatic` [m]
+    settle : whether the motion starts from the equilibrium without friction under the loads of the
+        first time; otherwise from the given centrelines
+    tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rods
+    max_iterations : of Newton's method; a step that needs more is halved
+    max_steps : bound on the work; a run that reaches it ends with WORK_LIMIT
+
+    Source: docs/decisions/41-wrapped-rods.md, "Motion".
+    Verified by: tests/exact/test_wrapped_motion.py::test_a_rod_that_slides_along_itself
+    """
+
+    inertia: ClassVar[bool] = True
+
+    step: Annotated[float, _STEP]
+    turn: Annotated[float | None, _TURN] = None
+    settle: Annotated[bool, _SETTLE] = True
+    tolerance: Annotated[float, _FORCES] = 1e-8
+    max_iterations: Annotated[int, Limit(2, 10_000)] = 20
+    max_steps: Annotated[int, Limit()] = 10_000
+
+    def longest_step(self, start: float, end: float) -> float:
+        """Return the longest step [s]."""
+        return self.step
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -102,9 +102,8 @@ class Rods(RodSystem):
         super().__post_init__()
         for i, contact in enumerate(self.contacts, start=1):
             self._check_contact(i, contact)
-        self._check_sections()
 
-    def _check_sections(self) -> None:
+    def check_sections(self) -> None:
         """Raise ModelError if rods with a section that is not round can touch, or move."""
         for n, rod in enumerate(self.rods, start=1):
             first, second = rod.section.bending_stiffness, rod.section.second_bending_stiffness
@@ -114,7 +113,7 @@ class Rods(RodSystem):
                     f"bending stiffnesses of {first:.6g} and {second:.6g} N m^2",
                     "two equal stiffnesses",
                     "inertia and damping are those of a round section.",
-                    "use rods.equilibrium, follow_path or wrapped_path.",
+                    "use Quasistatic, rods.equilibrium or rods.follow_path.",
                 )
         touching = {n for c in self.contacts for n in (c.first, c.second) if n <= len(self.rods)}
         if self.search is not None:

@@ -84,7 +84,7 @@ class Section(Declared, abc.ABC):
 class GivenSection(Section):
     """A section of given stiffness and inertia.
 
-    With an outer radius the rod has contact in `wrapped_path`, but not in `Rods`.
+    With an outer radius the rod has contact in `Quasistatic` and `ImplicitEuler` only.
     `first_director` of the rod gives the direction of the first director.
 
     Parameters

@@ -23,7 +23,7 @@ class RodFigures(Figures):
     run : the run, computed or loaded
     """
 
-    NAMES = ("contact", "paths", "energy", "scene")
+    NAMES = ("contact", "paths", "tension", "energy", "scene")
     SECONDS = 5.0
 
     @functools.cached_property
@@ -33,6 +33,8 @@ class RodFigures(Figures):
     @property
     def default(self) -> tuple[str, ...]:
         """Names of the figures drawn by default: those that apply to this run."""
+        if self._data.has("tension"):
+            return ("tension", "energy", "scene")
         contact = ("contact",) if self._data.has("contact_mode") else ()
         paths = ("paths",) if self._data.has("s1") else ()
         return (*contact, *paths, "energy", "scene")
@@ -58,6 +60,17 @@ class RodFigures(Figures):
         from stiction.rods.figures.over_time import paths
 
         return paths(self._data)
+
+    def tension(self) -> PaperFigure:
+        """Return the tension along rods in contact along arcs, by time, and where they slip.
+
+        Raises
+        ------
+        ModelError : if the run is not one of `Quasistatic` or `ImplicitEuler`.
+        """
+        from stiction.rods.figures.tension import tension
+
+        return tension(self._data)
 
     def energy(self) -> PaperFigure:
         """Return energies over time, the energy ledger, and its imbalance."""

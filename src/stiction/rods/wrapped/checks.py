@@ -1,4 +1,4 @@
-"""What `wrapped_path` refuses: rods, bodies and friction that it cannot solve."""
+"""What the implicit methods refuse: rods, bodies and friction that it cannot solve."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import number, whole
 from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePartner
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 from stiction.rods.wrapped.curves import axis_points, closest
@@ -19,7 +18,6 @@ from stiction.rods.wrapped.pairs import Contacts, Strand
 __all__ = [
     "MOST_OVERLAP",
     "MOST_TURN",
-    "check_bounds",
     "check_fineness",
     "check_friction",
     "check_gaps",
@@ -47,31 +45,13 @@ _TOUCHING = 1e-6
 _MOST_EXPONENT = 16.0
 
 
-def check_bounds(tolerance: float, steps: int, max_steps: int, max_iterations: int) -> None:
-    """Raise ModelError for a tolerance or bounds on the work out of range."""
-    why, most = "Newton's method balances the forces to this tolerance.", 1_000_000
-    number("wrapped_path.tolerance", tolerance, rule="positive", why=why, try_="give 1e-8.")
-    where = "wrapped_path.max_iterations"
-    whole(where, max_iterations, least=2, most=10_000, why=why, try_="give 20.")
-    why = "the number of steps is bounded."
-    whole("wrapped_path.steps", steps, least=1, most=most, why=why, try_="give 50.")
-    whole("wrapped_path.max_steps", max_steps, least=1, most=most, why=why, try_="give 10000.")
-
-
-def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:
-    """Return the coefficient of friction, 0 without a law.
+def check_friction(friction: Coulomb, rods: Sequence[CosseratRod]) -> float:
+    """Return the coefficient of friction.
 
     Raises
     ------
-    ModelError : for a law other than Coulomb's with one coefficient, and if tensions along the
-        given centreline could differ beyond floating point.
+    ModelError : if tensions along the given centreline could differ beyond floating point.
     """
-    if friction is None:
-        return 0.0
-    if not isinstance(friction, Coulomb):
-        got, needs = type(friction).__name__, "Coulomb(mu), or None"
-        why = "the method assumes equal coefficients of friction in stick and in slip."
-        raise ModelError("wrapped_path.friction", got, needs, why, "give st.Coulomb(0.3).")
     mu = float(friction.table(1).mu_static[0])
     turn = max(float(_turning(rod.nodes()).sum()) for rod in rods)
     if not mu * turn <= _MOST_EXPONENT:
@@ -79,39 +59,24 @@ def check_friction(friction: object, rods: Sequence[CosseratRod]) -> float:
         needs = f"a product of mu and angle up to {_MOST_EXPONENT:g}"
         why = "tensions differ by the factor exp(mu angle), beyond the accuracy of the forces."
         try_ = f"give mu up to {_MOST_EXPONENT / turn:.3g}, or fewer turns."
-        raise ModelError("wrapped_path.friction", got, needs, why, try_)
+        raise ModelError("Rods.search.friction", got, needs, why, try_)
     return mu
 
 
 def check_rods(
-    rods: Sequence[CosseratRod], partners: Sequence[object], *, self_contact: bool
+    rods: Sequence[CosseratRod], partners: Sequence[RodPartner], *, self_contact: bool
 ) -> None:
     """Raise ModelError for rods and bodies that can have no contact."""
-    if not rods:
-        why, try_ = "the path consists of equilibria of rods.", "give a CosseratRod."
-        raise ModelError("wrapped_path.rod", "none", "one rod or more", why, try_)
-    given: Sequence[object] = rods
-    for one in given:
-        if not isinstance(one, CosseratRod):
-            why, try_ = (
-                "the path consists of equilibria of rods.",
-                "give a CosseratRod, or a list of them.",
-            )
-            raise ModelError("wrapped_path.rod", type(one).__name__, "CosseratRod", why, try_)
-        _check_rod(one)
-    bodies: object = partners
-    if not isinstance(bodies, Sequence):
-        got, needs = type(bodies).__name__, "a list of bodies"
-        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
-        raise ModelError("wrapped_path.partners", got, needs, why, try_)
+    for rod in rods:
+        _check_rod(rod)
     radii = [rod.section.radius for rod in rods]
     if len(set(radii)) > 1:
         got, needs = f"radii from {min(radii):.6g} to {max(radii):.6g} m", "one radius"
         why = "the points of contact of two rods are halfway between their axes."
-        raise ModelError("wrapped_path.rod", got, needs, why, "give all rods one outer radius.")
+        raise ModelError("Rods.rods", got, needs, why, "give all rods one outer radius.")
     if not partners and len(rods) == 1 and not self_contact:
         why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
-        raise ModelError("wrapped_path.partners", "none", "one body or more", why, try_)
+        raise ModelError("Rods.partners", "none", "one body or more", why, try_)
     _check_partners(partners, radii[0])
     if not self_contact:
         for rod in rods:
@@ -123,7 +88,7 @@ def _check_rod(rod: CosseratRod) -> None:
     if not radius > 0.0:
         got, needs = f"a {type(rod.section).__name__} without a radius", "a section with a radius"
         why, try_ = "contacts act at the surface.", "give outer_radius."
-        raise ModelError("wrapped_path.rod.section", got, needs, why, try_)
+        raise ModelError("Rods.rods.section", got, needs, why, try_)
     for name in ("left", "right"):
         if isinstance(getattr(rod, name), Turned):
             got, needs = "Turned", "Free, Pinned, Clamped or Driven"
@@ -131,22 +96,18 @@ def _check_rod(rod: CosseratRod) -> None:
                 "the rotation of an end is given by an angular velocity here.",
                 "give Driven(angular_velocity).",
             )
-            raise ModelError(f"wrapped_path.rod.{name}", got, needs, why, try_)
+            raise ModelError(f"Rods.rods.{name}", got, needs, why, try_)
 
 
-def _check_partners(partners: Sequence[object], radius: float) -> None:
+def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
     for i, partner in enumerate(partners, start=1):
-        where = f"wrapped_path.partners[{i}]"
-        if not isinstance(partner, RodPartner):
-            got, needs = type(partner).__name__, "a RodPartner"
-            why, try_ = "bodies are rigid.", "give CylinderPartner, SpherePartner or PlanePartner."
-            raise ModelError(where, got, needs, why, try_)
         if not isinstance(partner, CylinderPartner | SpherePartner):
             continue
         if partner.radius < radius:
             got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
             why = "a rod bent around a thinner body has strains of one half and more."
-            raise ModelError(f"{where}.radius", got, needs, why, "give a thicker body.")
+            where = f"Rods.partners[{i}].radius"
+            raise ModelError(where, got, needs, why, "give a thicker body.")
 
 
 def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact: bool) -> None:
@@ -154,16 +115,15 @@ def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact:
     if turn is None:
         return
     why, try_ = "each node may touch every turn of its rod once.", "give None."
-    turn = number("wrapped_path.turn", turn, unit="m", rule="positive", why=why, try_=try_)
     if not self_contact:
         got, needs = f"{turn:.6g} m without self_contact", "self_contact=True, or None"
-        raise ModelError("wrapped_path.turn", got, needs, why, "give self_contact=True.")
+        raise ModelError("Quasistatic.turn", got, needs, why, "give self_contact=True.")
     # two elements beyond half a circle of contact, and beyond half a turn
     least = max(4.0 * rod.rest_length / rod.elements for rod in rods)
     least = max(least, 4.0 * math.pi * rods[0].section.radius)
     if turn < least:
         why = "a turn has four elements, and is longer than a circle around a second rod."
-        raise ModelError("wrapped_path.turn", f"{turn:.6g} m", f"at least {least:.6g} m", why, try_)
+        raise ModelError("Quasistatic.turn", f"{turn:.6g} m", f"at least {least:.6g} m", why, try_)
 
 
 def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:
@@ -185,7 +145,7 @@ def _is_held(rod: CosseratRod, mu: float) -> bool:
         needs = "an end that is clamped or driven, two pins, or friction"
         why = "nothing prevents a rigid motion of the rod."
         try_ = "give left = Clamped(), or friction = Coulomb(0.3)."
-        raise ModelError("wrapped_path.rod", f"{got} without friction", needs, why, try_)
+        raise ModelError("Rods.rods", f"{got} without friction", needs, why, try_)
     return False
 
 
@@ -193,7 +153,7 @@ def check_inertia(rods: Sequence[CosseratRod]) -> None:
     """Raise ModelError for rods with internal damping, which wrapped rods do not have."""
     for i, rod in enumerate(rods, start=1):
         if rod.internal_damping:
-            where = f"wrapped_path.rod[{i}].internal_damping"
+            where = f"Rods.rods[{i}].internal_damping"
             got, why = f"{rod.internal_damping:g} s with inertia", "wrapped rods are elastic."
             raise ModelError(where, got, "0", why, "give `drag`, or solve Rods.")
 
@@ -216,7 +176,7 @@ def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:
         got, needs = f"{elements} elements", f"at least {least}"
         why = f"at node {inner[worst] + 1} of rod {rod}, in contact, the axis turns by "
         why += f"{turn[worst]:.3g} rad from one element to the next; {MOST_TURN:g} is the most."
-        raise ModelError("wrapped_path.rod.elements", got, needs, why, f"give {least}.")
+        raise ModelError("Rods.rods.elements", got, needs, why, f"give {least}.")
 
 
 def _turning(nodes: Floats) -> Floats:
@@ -231,7 +191,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     if not gap.size:
         got, needs = "rods that can touch nothing", "a free node that can touch a body or a rod"
         why = "a rod meets itself only beyond half a circle of contact along it."
-        raise ModelError("wrapped_path.rod", got, needs, why, "give a longer rod, or partners.")
+        raise ModelError("Rods.rods", got, needs, why, "give a longer rod, or partners.")
     worst = int(gap.argmin())
     deepest, radius = -float(gap[worst]), contacts.radius
     if deepest <= _TOUCHING * radius:
@@ -239,7 +199,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     node, other = int(contacts.node[worst]), int(contacts.partner[worst])
     rod = sum(node >= strand.node for strand in strands)
     at = f"rod {rod} at its node {node - strands[rod - 1].node + 1}"
-    where = "wrapped_path.rod.centreline"
+    where = "Rods.rods.centreline"
     if other < bodies:
         got, needs = f"{at} {deepest:.6g} m inside body {other + 1}", "an axis one radius outside"
         why, try_ = "surfaces may touch, but not overlap.", "move the centreline."
@@ -261,7 +221,7 @@ def _check_turns(rod: CosseratRod) -> None:
         got = f"axes {distance:.6g} m apart"
         needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g}"
         why = "turns do not touch each other without self_contact."
-        raise ModelError("wrapped_path.rod.centreline", got, needs, why, "give a larger pitch.")
+        raise ModelError("Rods.rods.centreline", got, needs, why, "give a larger pitch.")
 
 
 def check_overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> None:
@@ -272,7 +232,7 @@ def check_overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> None:
         got = f"axes of two rods {(2.0 - depth) * radius:.6g} m apart"
         needs = f"at least twice the radius, {2.0 * radius:.6g}"
         why, try_ = "surfaces may touch, but not overlap.", "move a centreline."
-        raise ModelError("wrapped_path.rod.centreline", got, needs, why, try_)
+        raise ModelError("Rods.rods.centreline", got, needs, why, try_)
 
 
 def overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> float:

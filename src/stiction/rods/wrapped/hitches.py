@@ -49,7 +49,7 @@ def hitch(
     end bears a dead load, and the first moves towards the post, so that its tension falls until the
     rod slips. The rod is straight without load.
 
-    `wrapped_path` needs friction, `self_contact=True`, `settle=False` because friction holds the
+    `Quasistatic` needs friction, self-contact, `settle=False` because friction holds the
     hitch together, and `turn` = 2 pi times the distance of the axis of the rod from that of the
     post, since between the turns of a clove hitch a node touches two of them.
 

@@ -40,10 +40,10 @@ def overhand_knot(
     elements: int = 200,
     pull: float = 0.0,
 ) -> CosseratRod:
-    """Return a straight rod tied into a loose overhand knot along x, for `wrapped_path`.
+    """Return a straight rod tied into a loose overhand knot along x, for `Quasistatic`.
 
     The given curve is a braid of two strands that cross 2 `turns` + 1 times, a loop and two tails.
-    The rod is straight without load, so that `wrapped_path(..., self_contact=True)` first finds the
+    The rod is straight without load, so that `Quasistatic` with self-contact first finds the
     equilibrium of the knot between its clamped ends, without friction; then the right end moves.
 
     Parameters
@@ -88,10 +88,10 @@ def plectoneme(
     elements: int = 200,
     twist: float = 0.0,
 ) -> CosseratRod:
-    """Return a straight rod that winds around itself between two tails along x, for `wrapped_path`.
+    """Return a straight rod that winds around itself between two tails along x, for `Quasistatic`.
 
     The given curve is a double helix along y that ends in a loop, and two tails. The rod is
-    straight and without twist if it is not loaded; `wrapped_path(..., self_contact=True)` first
+    straight and without twist if it is not loaded; `Quasistatic` with self-contact first
     finds its equilibrium between clamped ends; then the right end rotates about x. The distance of
     the ends is constant, so that its force follows from the twist.
 

@@ -36,7 +36,7 @@ def laid_rope(
     strain: float = 0.0,
     twist: float = 0.0,
 ) -> tuple[CosseratRod, ...]:
-    """Return the strands of a rope along z: unloaded helices that touch, for `wrapped_path`.
+    """Return the strands of a rope along z: unloaded helices that touch, for `Quasistatic`.
 
     Both ends of each strand are clamped. From 0 to 1 s the upper ends move along z and about it, so
     that the rope has a strain and a twist. They move along straight lines, so the whole angle of

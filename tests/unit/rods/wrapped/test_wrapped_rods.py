@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from wrapped_cases import wrapped_path
 
 from stiction.errors import ModelError
 from stiction.rods import (
@@ -14,7 +15,6 @@ from stiction.rods import (
     Free,
     Helix,
     Straight,
-    wrapped_path,
 )
 from stiction.rods.section import CircularSection
 from stiction.rods.statics import StaticRod

@@ -1,26 +1,24 @@
-"""Equilibria of rods in contact with bodies and each other, along a history of loads and ends."""
+"""Steps of rods along a history of loads, ends and bodies: equilibria, or motion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import json
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.audit import Audit, Check, Kind
+from stiction.core.checkpoint import Form, check_arrays, check_count, like, unpacking
 from stiction.core.determinism import Loss
-from stiction.core.ledger import Ledger
-from stiction.errors import ModelError, SolveError
+from stiction.core.driver import Pause
+from stiction.core.interrupts import uninterrupted
+from stiction.errors import SolveError, Status
 from stiction.laws.coulomb import Coulomb
-from stiction.numerics.checks import numbers, shape_of
 from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
 from stiction.rods.rod import CosseratRod
 from stiction.rods.wrapped.checks import (
-    MOST_OVERLAP,
-    check_bounds,
     check_fineness,
     check_friction,
     check_gaps,
@@ -42,10 +40,15 @@ from stiction.rods.wrapped.contact import (
 from stiction.rods.wrapped.inertia import initial_velocity
 from stiction.rods.wrapped.problem import TOUCHING, Solution, State, WrappedProblem
 
-__all__ = ["WrappedPath", "wrapped_path"]
+if TYPE_CHECKING:
+    from stiction.rods.methods import ImplicitContact
+
+__all__ = ["ENERGIES", "Row", "Stepper"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+
+# energies of a row besides the heat of friction, see `_Energies`
+ENERGIES = ("stored", "work", "drag", "kinetic", "scheme")
 
 # iterations of Newton's method up to which the next step is longer, and that factor; not in the
 # first steps after one that failed
@@ -71,93 +74,6 @@ _DRAG, _MORE_DRAG, _MOST_DRAG, _MOST_RELAXATIONS = 0.1, 3.0, 1e6, 1000
 # its factor after a step of up to so many iterations. Chosen: few iterations mean that the rods
 # have come near their equilibrium
 _LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
-
-
-@dataclass(frozen=True, eq=False)
-class WrappedPath:
-    """Equilibria, or with inertia states of motion, of wrapped rods at given times.
-
-    A contact is a pair of a node and a body, or of a node and the axis of a rod. Nodes and elements
-    of several rods follow one another.
-
-    Parameters
-    ----------
-    time : (t,) [s]
-    elements : number of elements of each rod
-    position : (t, node, 3) [m]
-    velocity : (t, node, 3) zero without inertia [m/s]
-    section_force : (t, element, 3) force of what follows on what comes before, in space [N]
-    tension : (t, element) its component along the axis [N]
-    node, partner : (contact,) numbers from 0 of node and body of each contact; rods count after the
-        bodies
-    mode : (t, contact) 0 open, 1 stick, 2 slip
-    gap : (t, contact) [m]
-    normal_force : (t, contact) [N]
-    contact_force : (t, contact, 3) on the node, friction included [N]
-    slip : (t, contact) length of the path of slip since the start [m]
-    strain : (t,) largest strain of stretch and shear [1]
-    bending_strain : (t,) largest curvature times the radius [1]
-    clamp_force, clamp_moment : (t, rod, 2, 3) reactions of the supports of start and end on each
-        rod, in space: force [N], and moment about the end node [N m]
-    residual : (t,) largest unbalanced force, or torque over the element length, over the largest
-        force in the rod [1]
-    energy : the ledger of energies; its heat of dampers is that of drag, without inertia at each
-        `limit_point`: the energy that the rods lose there
-    audit : checks over all steps
-    steps, iterations : number of accepted steps, and of iterations of Newton's method
-    losses : `no_continuation` where the path ends before the last time, since all friction is at
-        its bound and loads rise beyond it; `limit_point` where rods without friction moved to
-        another equilibrium, or slid freely along themselves
-    """
-
-    time: Floats
-    elements: Sequence[int]
-    position: Floats
-    velocity: Floats
-    section_force: Floats
-    tension: Floats
-    node: Ints
-    partner: Ints
-    mode: Ints
-    gap: Floats
-    normal_force: Floats
-    contact_force: Floats
-    slip: Floats
-    strain: Floats
-    bending_strain: Floats
-    clamp_force: Floats
-    clamp_moment: Floats
-    residual: Floats
-    energy: Ledger
-    audit: Audit
-    steps: int
-    iterations: int
-    losses: Sequence[Loss] = ()
-
-    @property
-    def force_ratio(self) -> Floats:
-        """(t,) force in the last element of the first rod over that in its first element [1]."""
-        size = np.linalg.norm(self.section_force, axis=2)
-        return np.asarray(size[:, self.elements[0] - 1] / size[:, 0])
-
-    def nodes_of(self, rod: int) -> slice:
-        """Return where the nodes of a rod, from 0, are in `position`."""
-        first = sum(self.elements[:rod]) + rod
-        return slice(first, first + self.elements[rod] + 1)
-
-    def end_load(self, about: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[Floats, Floats]:
-        """Return (t, 3) force of the supports of all last ends [N], and moment about a point [N m].
-
-        about : [m]
-        """
-        why, try_ = "it is a point in space.", "give (0.0, 0.0, 0.0)."
-        if shape_of(about) != (3,):
-            raise ModelError("end_load.about", repr(about), "three numbers [m]", why, try_)
-        point = numbers("end_load.about", about, unit="m", why=why, try_=try_)
-        last = [self.nodes_of(rod).stop - 1 for rod in range(len(self.elements))]
-        force, arm = self.clamp_force[:, :, 1], self.position[:, last] - point
-        moment = self.clamp_moment[:, :, 1] + np.cross(arm, force)
-        return force.sum(axis=1), moment.sum(axis=1)
 
 
 class _Energies(NamedTuple):
@@ -190,103 +106,70 @@ class _Balance(NamedTuple):
     exchanged: float
 
 
-def wrapped_path(
-    rod: CosseratRod | Sequence[CosseratRod],
-    partners: Sequence[RodPartner],
-    times: Sequence[float] | Floats,
-    *,
-    friction: Coulomb | None = None,
-    self_contact: bool = False,
-    turn: float | None = None,
-    settle: bool = True,
-    inertia: bool = False,
-    steps: int = 50,
-    tolerance: float = 1e-8,
-    max_iterations: int = 20,
-    max_steps: int = 10_000,
-) -> WrappedPath:
-    """Return the equilibria of rods in contact with rigid bodies and each other, at `times`.
+class Row(NamedTuple):
+    """A saved state; units are those of the variables of the run.
 
-    At the first time the loads of that time and the natural curvature act in full, and the rods
-    move from the given centreline against drag until they rest. Then ends and bodies move, and
-    loads follow their histories, without inertia. Contacts of the nodes open and close; where they
-    are closed they stick or slip by Coulomb's law, with the slip of all steps as history.
+    position, velocity : (node, 3)
+    section_force, tension : (element, 3), (element,)
+    mode, gap, normal_force, slip, heat : (contact,) heat of friction since the start [J]
+    contact_force : (contact, 3)
+    clamp_force, clamp_moment : (rod, 2, 3)
+    energy : `ENERGIES` [J]
+    """
+
+    time: float
+    position: Floats
+    velocity: Floats
+    section_force: Floats
+    tension: Floats
+    mode: npt.NDArray[np.int64]
+    gap: Floats
+    normal_force: Floats
+    contact_force: Floats
+    slip: Floats
+    strain: float
+    bending_strain: float
+    clamp_force: Floats
+    clamp_moment: Floats
+    residual: float
+    heat: Floats
+    energy: Floats
+
+
+class Stepper:
+    """The state of rods on their path, its energies, and extremes over all steps.
 
     Parameters
     ----------
-    rod : one rod, or several of one radius, in contact with each other, those with the shortest
-        elements first: their nodes meet the axes of later ones; ends `Free`, `Pinned`, `Clamped` or
-        `Driven`; the section needs a radius. Friction may hold rods with free ends
-    partners : rigid bodies, fixed or driven; may be empty where rods touch each other
-    times : rising; velocities of ends and bodies start at the first [s]
-    friction : Coulomb's law of all contacts; None for no friction
-    self_contact : whether each rod meets itself, beyond half a circle of contact along it
-    turn : length of a turn of a rod around a body [m]; each node may then touch every turn of its
-        rod once, instead of only the closest
-    settle : whether the rod takes its loads of the first time without friction, as if it was
-        shaken; otherwise with friction from the given centreline on
-    inertia : whether the rods have mass: the path is then their motion in steps of implicit Euler,
-        which is of first order and dissipates (`energy.algorithmic`). It starts with the velocities
-        of `motion` from the equilibrium, or with settle = False from the given centreline
-    steps : least number of steps
-    tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rod
-    max_iterations : of Newton's method; a step that needs more is halved
-    max_steps : bound on the work
-
-    Raises
-    ------
-    ModelError : for a rod or friction that cannot be solved, a rod that starts in a body or in
-        another rod, and elements too long for the curvature at a contact, at the start or on the
-        path.
-    SolveError : where no equilibrium is found nearby, even with steps halved 20 times; its `path`
-        is the WrappedPath up to there. Where dead loads overcome the friction that alone holds a
-        rod, the path ends with a loss instead.
-
-    Source: docs/decisions/41-wrapped-rods.md; Alart and Curnier 1991.
-    Verified by: tests/exact/test_wrapped_rods.py::test_capstan
+    rods, partners : as of `Rods`
+    friction : Coulomb's law
+    self_contact : whether each rod may touch itself
+    method : `Quasistatic` or `ImplicitEuler`
+    times : (t,) rising; states are saved there [s]
     """
-    check_bounds(tolerance, steps, max_steps, max_iterations)
-    why, try_ = "equilibria are found at rising times.", "give [0.0, 1.0]."
-    times = numbers("wrapped_path.times", times, unit="s", why=why, try_=try_)
-    if times.size < 2 or not (np.diff(times) > 0.0).all():
-        got, needs = f"{times.tolist()}", "two rising times or more"
-        raise ModelError("wrapped_path.times", got, needs, why, try_)
-    rods = (rod,) if isinstance(rod, CosseratRod) or not isinstance(rod, Sequence) else tuple(rod)
-    check_rods(rods, partners, self_contact=self_contact)
-    check_turn(turn, rods, self_contact=self_contact)
-    mu = check_friction(friction, rods)
-    if inertia:
-        check_inertia(rods)
-    held = inertia or check_supports(rods, mu)
-    problem = WrappedProblem(
-        rods, partners, float(times[0]), tolerance, max_iterations, self_contact, turn
-    )
-    longest, rough = float(times[-1] - times[0]) / steps, friction is not None
-    stepper = _Stepper(problem, mu, max_steps, longest, held=held, has_friction=rough)
-    stepper.start(0.0 if settle else mu, inertia=inertia, settle=settle)
-    for time in times[1:].tolist():
-        stepper.advance(time)
-        stepper.save()
-        if stepper.losses and stepper.losses[-1].ends_run:
-            break
-    return stepper.path()
-
-
-class _Stepper:
-    """The state of rods on their path, its energies, and extremes over all steps."""
 
     def __init__(
         self,
-        problem: WrappedProblem,
-        mu: float,
-        max_steps: int,
-        longest: float,
+        rods: Sequence[CosseratRod],
+        partners: Sequence[RodPartner],
+        friction: Coulomb,
+        method: ImplicitContact,
+        times: Floats,
         *,
-        held: bool,
-        has_friction: bool,
+        self_contact: bool,
     ) -> None:
-        self.problem, self.mu, self.max_steps = problem, mu, max_steps
-        self.longest, self.held, self.has_friction = longest, held, has_friction
+        check_rods(rods, partners, self_contact=self_contact)
+        check_turn(method.turn, rods, self_contact=self_contact)
+        self.mu = check_friction(friction, rods)
+        if method.inertia:
+            check_inertia(rods)
+        self.held = method.inertia or check_supports(rods, self.mu)
+        start, bounds = float(times[0]), (method.tolerance, method.max_iterations)
+        self.problem = problem = WrappedProblem(
+            rods, partners, start, *bounds, self_contact, method.turn
+        )
+        self.method, self.times = method, times
+        self.longest = self.step_length = method.longest_step(start, float(times[-1]))
         self.state = problem.initial()
         self.solution: Solution
         self.forces: tuple[Floats, Floats, Floats]
@@ -295,19 +178,47 @@ class _Stepper:
         self.energy = _Energies(0.0, 0.0, np.zeros(count))
         self.slip = np.zeros(count)
         self.inertial = np.zeros((2, *problem.static.r.shape))
-        self.gap: Floats
-        self.step_length = longest
-        self.steps = self.iterations = 0
+        self.at: Kinematics
+        self.residual = 0.0
+        self.gap, self.mode = np.zeros(count), np.zeros(count, dtype=np.int64)
+        self.steps = self.iterations = self.cautious = 0
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )
-        self.saved: list[tuple[Any, ...]] = []
+        self.saved: list[Row] = []
         # time [s], kinetic and stored energy, work, heat of friction, of drag and of the scheme [J]
         # of every step
         self.every: list[tuple[float, ...]] = []
         self.losses: list[Loss] = []
 
-    def start(self, mu: float, *, inertia: bool, settle: bool) -> None:
+    def run(
+        self, checkpoint: Mapping[str, npt.NDArray[Any]] | None = None
+    ) -> Generator[Pause, None, tuple[Status, str]]:
+        """Save states at all times, or up to where the path ends; return status and reason.
+
+        Parameters
+        ----------
+        checkpoint : arrays of a run that was interrupted; None for a new run
+
+        Raises
+        ------
+        SolveError : where not even the state at the first time is found.
+        """
+        if checkpoint is None:
+            method = self.method
+            mu = 0.0 if method.settle else self.mu
+            yield from self._start(mu, inertia=method.inertia, settle=method.settle)
+        else:
+            self._resume(checkpoint)
+        for time in self.times[len(self.saved) :].tolist():
+            status, reason = yield from self._advance(time)
+            if status in (Status.SOLVED, Status.NO_CONTINUATION):
+                self._save()
+            if status is not Status.SOLVED:
+                return status, reason
+        return Status.SOLVED, ""
+
+    def _start(self, mu: float, *, inertia: bool, settle: bool) -> Generator[Pause, None, None]:
         """Apply loads and natural curvature of the first time, from the given centreline."""
         problem = self.problem
         places = problem.placements(self.state.time)
@@ -319,16 +230,17 @@ class _Stepper:
         if inertia and not settle:
             self.state, self.solution = problem.given_state(self.state)
         else:
-            self._relax(self.state.time, mu)
+            if failed := (yield from self._relax(self.state.time, mu)):
+                raise SolveError(self.unsolved(failed))
         if inertia:
             velocity = initial_velocity(problem.rods, problem.static)
             self.state = self.state._replace(velocity=velocity)
         # the path of slip starts here
         self._accept(None)
-        self.save()
+        self._save()
 
-    def _relax(self, time: float, mu: float) -> None:
-        """Let the rods move from the given centreline against drag, until they rest.
+    def _relax(self, time: float, mu: float) -> Generator[Pause, None, str]:
+        """Let the rods move from where they are against drag, until they rest; "" if they do.
 
         Loads and natural curvature act in full. The less a step of implicit Euler moves the rods,
         the less the drag of the next one: the motion is no model, its end is an equilibrium. So
@@ -338,7 +250,8 @@ class _Stepper:
         problem, drag = self.problem, _DRAG * self.problem.stiffness
         guess = self._guess(mu, time) if mu > 0.0 else None
         state = self.state
-        for _ in range(_MOST_RELAXATIONS):
+        for count in range(_MOST_RELAXATIONS):
+            yield Pause(self._done(), f"step {count + 1} of a motion against drag")
             found = problem.newton(state, time, mu=mu, drag=drag, guess=guess)
             guess = None
             if found is None:
@@ -351,9 +264,9 @@ class _Stepper:
             self.iterations += taken
             if solution.drag <= problem.tolerance:
                 self.state, self.solution = found
-                return
+                return ""
             drag *= next((factor for most, factor in _LESS_DRAG if taken <= most), 1.0)
-        raise self._unsolved(f"a relaxation with the drag {drag:.3g} N/m")
+        return f"a relaxation with the drag {drag:.3g} N/m"
 
     def _guess(self, mu: float, time: float) -> State | None:
         """Return the state with viscosity in place of friction, then limited to Coulomb's bound.
@@ -369,43 +282,60 @@ class _Stepper:
         traction[:, 1:] *= (bound / np.maximum(size, np.maximum(bound, 1e-300)))[:, None]
         return found[0]._replace(traction=traction)
 
-    def advance(self, end: float) -> None:
-        """Take steps to the time `end`, or to a loss; halve a step that fails."""
-        cautious = 0
+    def _advance(self, end: float) -> Generator[Pause, None, tuple[Status, str]]:
+        """Take steps to the time `end`, or to a loss; halve a step that fails.
+
+        Returns
+        -------
+        SOLVED, or how the path ends, and why.
+        """
         while self.state.time < end:
-            if self.steps >= self.max_steps:
-                raise self._unsolved(f"{self.steps} steps, the most allowed")
+            yield Pause(self._done(), f"{self.steps} steps", self.packed)
+            if self.steps >= self.method.max_steps:
+                return Status.WORK_LIMIT, self.unsolved(f"{self.steps} steps, the most allowed")
             target = self.state.time + self.step_length
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
-            touches = self.mu == 0.0 or (self.solution.laws.mode != OPEN).any()
-            guess = None if touches else self._guess(self.mu, target)
-            found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
+            with uninterrupted():
+                found = self._try(target)
             moves = self.state.velocity is not None
-            if found is not None and self.mu == 0.0 and not moves:
-                found = self._near(found, target)
             if found is None:
                 self.step_length = 0.5 * (target - self.state.time)
-                cautious = _CAUTIOUS
+                self.cautious = _CAUTIOUS
                 if self._loses_hold(self.step_length):
-                    return
+                    return Status.NO_CONTINUATION, "all friction is at its bound, and loads rise"
                 if self.step_length < _SHORTEST * self.longest:
-                    raise self._unsolved(f"{self.steps} steps")
+                    return Status.UNCONVERGED, self.unsolved(f"{self.steps} steps")
                 if moves or self.mu > 0.0 or self.step_length > _SNAPS * self.longest:
                     continue
             before = self.state
-            if found is None:
-                self._relax(target, 0.0)
-            else:
+            if found is not None:
                 self.state, self.solution = found
                 self.iterations += self.solution.iterations
+            elif failed := (yield from self._relax(target, 0.0)):
+                return Status.UNCONVERGED, self.unsolved(failed)
             self.steps += 1
             self._accept(before, snaps=found is None)
             if found is None:
                 self.step_length = _SNAPS * self.longest
-            cautious -= 1
-            if self.solution.iterations <= _FEW and cautious <= 0:
+            self.cautious -= 1
+            if self.solution.iterations <= _FEW and self.cautious <= 0:
                 self.step_length = min(self.longest, _GROWTH * self.step_length)
+        return Status.SOLVED, ""
+
+    def _try(self, target: float) -> tuple[State, Solution] | None:
+        """Return the state after a step to the time `target`; None if the step is too long."""
+        touches = self.mu == 0.0 or (self.mode != OPEN).any()
+        guess = None if touches else self._guess(self.mu, target)
+        found = self.problem.newton(self.state, target, mu=self.mu, guess=guess)
+        if found is not None and self.mu == 0.0 and self.state.velocity is None:
+            found = self._near(found, target)
+        return found
+
+    def _done(self) -> float:
+        """Return the completed fraction of the time span [1]."""
+        begin, end = float(self.times[0]), float(self.times[-1])
+        return (self.state.time - begin) / (end - begin)
 
     def _loses_hold(self, step: float) -> bool:
         """Return whether a failed step means that nothing holds the rod, and record that.
@@ -414,7 +344,7 @@ class _Stepper:
         """
         if self.held or step > _LOCATED * self.longest:
             return False
-        traction, closed = self.state.traction, self.solution.laws.mode != OPEN
+        traction, closed = self.state.traction, self.mode != OPEN
         size, bound = np.linalg.norm(traction[:, 1:], axis=1), self.mu * traction[:, 0]
         if (size < (1.0 - _AT_BOUND) * bound)[closed].any():
             return False
@@ -422,30 +352,27 @@ class _Stepper:
         self.losses.append(Loss(self.state.time, "no_continuation", where, "the path ends here"))
         return True
 
-    def _unsolved(self, after: str) -> SolveError:
+    def unsolved(self, after: str) -> str:
+        """Return the message where no further state is found."""
         if self.state.traction.any():
-            mode = self.solution.laws.mode
-            closed, sticks = int((mode != OPEN).sum()), int((mode == STICK).sum())
+            closed, sticks = int((self.mode != OPEN).sum()), int((self.mode == STICK).sum())
             after += f", with {sticks} of {closed} closed contacts in stick"
-        found = self._path_so_far() if self.saved else None
         moves = self.state.velocity is not None
         sought = "state of motion" if moves else "equilibrium"
         why = "a rod can snap under dead loads, or roll freely on a body"
         why = "steps may also be too short for the rounding of places" if moves else why
-        return SolveError(
-            f"wrapped_path: got no {sought} beyond t = {self.state.time:.9g} s, after {after}; "
+        return (
+            f"got no {sought} beyond t = {self.state.time:.9g} s, after {after}; "
             "needs forces in balance.\n"
             f"Why: Newton's method did not converge, even with short steps; {why}.\n"
-            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist.",
-            path=found,
+            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist."
         )
 
-    def _path_so_far(self) -> WrappedPath:
-        """Return the path to the last equilibrium, which the iteration that failed has left."""
-        if self.state.time > self.saved[-1][0]:
+    def save_last(self) -> None:
+        """Save the last state on the path, which the iteration that failed has left."""
+        if self.saved and self.state.time > self.saved[-1].time:
             self.problem.static.restore((self.state.r, self.state.q))
-            self.save()
-        return self.path()
+            self._save()
 
     def _check_fineness(self, at: Kinematics, closed: npt.NDArray[np.bool_]) -> None:
         pairs = at.pairs
@@ -533,10 +460,11 @@ class _Stepper:
         """
         at, mode = self.solution.at, self.solution.laws.mode
         self._check_fineness(at, mode != OPEN)
+        self.mode = mode
         self.forces, self.supports, self.inertial, self.energy, lost, _ = self._balance(
             before, self.state, self.solution
         )
-        self.gap = at.gap
+        self.at, self.gap, self.residual = at, at.gap, self.solution.residual
         if before is not None:
             if snaps:
                 drag = max(lost, 0.0)
@@ -629,108 +557,114 @@ class _Stepper:
         velocity = self.state.velocity
         return np.zeros_like(self.state.r) if velocity is None else velocity[0]
 
-    def save(self) -> None:
+    def _save(self) -> None:
         """Record the state."""
-        problem, at = self.problem, self.solution.at
+        problem, state, energy = self.problem, self.state, self.energy
         problem.elastic()  # leaves the forces of the elements in `scratch`
         static = problem.static
         n = static.scratch[0:3, static.elements]
-        axis = third_directors(self.state.q)[:, static.elements]
-        force, _ = force_and_moment(at, self.state.traction)
+        axis = third_directors(state.q)[:, static.elements]
+        force, _ = force_and_moment(self.at, state.traction)
+        strain, bending_strain = problem.largest_strains()
+        clamp_force, clamp_moment = self._reactions()
         self.saved.append(
-            (
-                self.state.time,
-                self.state.r[:, static.nodes].T,
-                self._velocity()[:, static.nodes].T,
-                n.T.copy(),
-                (n * axis).sum(axis=0),
-                self.solution.laws.mode,
-                at.gap,
-                self.state.traction[:, 0],
-                force,
-                self.slip,
-                *problem.largest_strains(),
-                *self._reactions(),
-                self.solution.residual,
-                self.energy,
+            Row(
+                time=state.time,
+                position=state.r[:, static.nodes].T,
+                velocity=self._velocity()[:, static.nodes].T,
+                section_force=n.T.copy(),
+                tension=(n * axis).sum(axis=0),
+                mode=self.mode,
+                gap=self.gap,
+                normal_force=state.traction[:, 0],
+                contact_force=force,
+                slip=self.slip,
+                strain=strain,
+                bending_strain=bending_strain,
+                clamp_force=clamp_force,
+                clamp_moment=clamp_moment,
+                residual=self.residual,
+                heat=energy.heat,
+                energy=np.array([getattr(energy, name) for name in ENERGIES]),
             )
         )
 
-    def path(self) -> WrappedPath:
-        """Return the results."""
-        columns = list(zip(*self.saved, strict=True))
-        arrays = [np.array(column) for column in columns[:-1]]
-        time = arrays[0]
-        energies = columns[-1]
-        ledger = Ledger(
-            time=time,
-            kinetic=np.array([e.kinetic for e in energies]),
-            stored=np.array([e.stored for e in energies]),
-            external_work=np.array([e.work for e in energies]),
-            friction_heat=np.array([e.heat for e in energies]),
-            viscous_heat=np.array([e.drag for e in energies]),
-            algorithmic=np.array([e.scheme for e in energies]),
-        )
-        contacts, static = self.problem.contacts, self.problem.static
-        names = (
-            *("time", "position", "velocity", "section_force", "tension", "mode", "gap"),
-            *("normal_force", "contact_force", "slip", "strain", "bending_strain"),
-            *("clamp_force", "clamp_moment", "residual"),
-        )
-        return WrappedPath(
-            **dict(zip(names, arrays, strict=True)),
-            elements=[rod.elements for rod in self.problem.rods],
-            node=np.searchsorted(static.nodes, contacts.node),
-            partner=contacts.partner,
-            energy=ledger,
-            audit=Audit(self._checks(self._ledger_of_steps())),
-            steps=self.steps,
-            iterations=self.iterations,
-            losses=tuple(self.losses),
-        )
+    # ---- checkpoint
 
-    def _ledger_of_steps(self) -> Ledger:
-        """Return the ledger of all steps, whose heat is that of all contacts together."""
-        time, kinetic, stored, work, heat, drag, scheme = np.array(self.every).T
-        return Ledger(
-            time, kinetic, stored, work, heat[:, None], viscous_heat=drag, algorithmic=scheme
-        )
+    def packed(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the state as arrays of a checkpoint."""
+        arrays = {name: np.array(value) for name, value in self._numbers().items()}
+        for name in Row._fields:
+            arrays[f"row_{name}"] = np.array([getattr(row, name) for row in self.saved])
+        arrays["every"] = np.array(self.every)
+        losses = [(x.time, x.kind, dict(x.where), x.choice, dict(x.units)) for x in self.losses]
+        arrays["losses"] = np.array(json.dumps(losses))
+        return arrays
 
-    def _checks(self, ledger: Ledger) -> list[Check]:
-        worst, tolerance = self.worst, self.problem.tolerance
-        value, when = worst["residual"]
-        note = "largest residual of forces and laws over the largest force in the rod"
-        solved = bool(value <= tolerance)
-        checks = [Check("contacts_solved", solved, value, tolerance, when, note, Kind.CONVERGENCE)]
-        # strains at their rounding have an energy, which rods at rest may have alone
-        floor = (
-            0.5e-13 * self.problem.static.rounding * max(r.rest_length for r in self.problem.rods)
+    def _numbers(self) -> dict[str, Any]:
+        """Return what a step reads and changes, by name."""
+        state, energy = self.state, self.energy
+        loads, bodies, _ = self.forces
+        moves = {} if state.velocity is None else {"velocity": state.velocity}
+        return {
+            **{name: getattr(state, name) for name in ("r", "q", "traction", "basis")},
+            **moves,
+            "clock": np.array([state.time, self.step_length]),
+            "counts": np.array([self.steps, self.iterations, self.cautious]),
+            "mode": self.mode,
+            "gap": self.gap,
+            "residual": np.array(self.residual),
+            "loads": loads,
+            "bodies": bodies,
+            "supports": self.supports,
+            "inertial": self.inertial,
+            "slip": self.slip,
+            "heat": energy.heat,
+            "energy": np.array([getattr(energy, name) for name in ENERGIES]),
+            "worst": np.array(list(self.worst.values())),
+        }
+
+    def _resume(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Restore the state of a checkpoint."""
+        problem, count = self.problem, len(self.slip)
+        if self.method.inertia:
+            velocity = np.zeros((2, *problem.static.r.shape))
+            self.state = self.state._replace(velocity=velocity)
+        loads = np.zeros((2, *problem.static.r.shape))
+        bodies, rods = np.zeros((len(problem.partners), 2, 3)), len(problem.rods)
+        self.forces, self.supports = (loads, bodies, self.state.traction), loads
+        arrays = {name: like(np.asarray(x)) for name, x in self._numbers().items()}
+        nodes, elements = len(problem.static.nodes), len(problem.static.elements)
+        shapes = {
+            **dict.fromkeys(("position", "velocity"), (nodes, 3)),
+            "section_force": (elements, 3), "tension": (elements,), "contact_force": (count, 3),
+            **dict.fromkeys(("mode", "gap", "normal_force", "slip", "heat"), (count,)),
+            **dict.fromkeys(("clamp_force", "clamp_moment"), (rods, 2, 3)),
+            "energy": (len(ENERGIES),),
+        }  # fmt: skip
+        for name in Row._fields:
+            kind = "i8" if name == "mode" else "f8"
+            arrays[f"row_{name}"] = Form(("saved", *shapes.get(name, ())), kind)
+        arrays["every"], arrays["losses"] = Form(("steps", 7)), Form((), "U")
+        check_arrays(saved, arrays)
+        known = check_count("row_time", len(saved["row_time"]), 1, len(self.times) - 1)
+        with unpacking():
+            self.losses = [Loss(*loss) for loss in json.loads(str(saved["losses"]))]
+        time, self.step_length = saved["clock"].tolist()
+        self.steps, self.iterations, self.cautious = saved["counts"].tolist()
+        r, q, traction, basis = (saved[name].copy() for name in ("r", "q", "traction", "basis"))
+        self.state = State(r, q, traction, basis, time, saved.get("velocity"))
+        self.mode, self.gap, self.residual = saved["mode"], saved["gap"], float(saved["residual"])
+        self.forces = saved["loads"], saved["bodies"], self.state.traction
+        self.supports, self.inertial, self.slip = (
+            saved[name] for name in ("supports", "inertial", "slip")
         )
-        still = float(np.abs(ledger.imbalance).max()) <= floor
-        value, limit = 0.0 if still else ledger.imbalance_rel, 1e-3
-        note = "largest energy imbalance over the largest energy; falls as the step squared"
-        checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))
-        (value, when), limit = worst["depth"], 1e-6 * self.problem.contacts.radius
-        note = "deepest node inside a body or a rod [m]"
-        checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
-        (value, when), limit = worst["overlap"], MOST_OVERLAP
-        note = "deepest overlap of rods at nodes, or above 0.02 between nodes, over the radius"
-        checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
-        if not self.has_friction:
-            return checks
-        value, when = worst["beyond"]
-        limit = 10.0 * tolerance
-        note = "friction beyond its bound, over the largest force in the rod"
-        checks.append(
-            Check("friction_within_bound", bool(value <= limit), value, limit, when, note)
-        )
-        (value, when), limit = worst["gained"], 1e-8 * ledger.scale
-        note = "largest positive work of friction in a step [J]; friction must dissipate"
-        checks.append(Check("friction_dissipates", bool(value <= limit), value, limit, when, note))
-        (value, when), limit = (
-            worst["stuck"],
-            1e-9 * max(rod.rest_length for rod in self.problem.rods),
-        )
-        note = "largest slip of a sticking contact in a step [m]"
-        checks.append(Check("rolls_without_slip", bool(value <= limit), value, limit, when, note))
-        return checks
+        energies = dict(zip(ENERGIES, saved["energy"].tolist(), strict=True))
+        self.energy = _Energies(heat=saved["heat"], **energies)
+        self.worst = dict(zip(self.worst, map(tuple, saved["worst"].tolist()), strict=True))
+        self.every = list(map(tuple, saved["every"].tolist()))
+        rows = [saved[f"row_{name}"] for name in Row._fields]
+        self.saved = [Row(*row) for row in zip(*rows, strict=True)][:known]
+        problem.static.restore((self.state.r, self.state.q))
+        reference = problem.reference(self.state, time)
+        self.at = problem.kinematics(reference, self.state.basis, problem.placements(time))

@@ -1,0 +1,78 @@
+"""Runs of rods in contact along arcs: the capstan by `Quasistatic` and `ImplicitEuler`."""
+
+import numpy as np
+import pytest
+from memories import Memory
+
+import stiction as st
+from stiction.errors import ModelError, SolveError, Status
+from stiction.exact.rods import capstan_exponent
+from stiction.rods import Capstan, ContactSearch, ImplicitEuler, Quasistatic, Rods
+
+
+@pytest.mark.parametrize(("mu", "angle", "pitch"), [(0.3, np.pi, 0.0), (0.1, 3.0 * np.pi, 0.0102)])
+def test_ratio_of_tensions(mu, angle, pitch):
+    """Where the whole rope slides, tensions differ by the factor of a thick rope."""
+    rope = Capstan(st.Coulomb(mu), angle=angle, pitch=pitch, speed=2e-3)
+    run = st.solve(rope, Quasistatic(steps=10))
+    assert run.audit.ok
+    cosine = np.cos(np.arctan(pitch / (2.0 * np.pi * 0.105))) ** 2
+    exact = np.exp(capstan_exponent(mu, 0.005 * cosine / 0.105) * angle)
+    assert run.quantities["force_ratio"].value == pytest.approx(exact, rel=2e-3)
+    assert run.data["contact_mode"].values[-1].max() == 2
+
+
+@pytest.mark.parametrize("method", [Quasistatic(steps=8), ImplicitEuler(step=0.01)])
+def test_resumed_runs_are_equal(method):
+    """A run that continues from any of its checkpoints has the same bits."""
+    rope, span = Capstan(elements=16), (2.0, 2.1)
+    saved = Memory()
+    whole = st.solve(rope, method, span, save=3, checkpoint=saved)
+    for state in (saved.pages[0], saved.pages[len(saved.pages) // 2], saved.pages[-1]):
+        again = st.solve(rope, method, span, save=3, checkpoint=Memory(state))
+        for name, variable in whole.variables.items():
+            np.testing.assert_array_equal(variable.values, again.variables[name].values)
+        assert again.stats == whole.stats
+        assert repr(again.audit) == repr(whole.audit)
+        np.testing.assert_array_equal(again.energy.imbalance, whole.energy.imbalance)
+
+
+def test_gravity_is_a_load():
+    """A rod on a plane is pressed on it by its weight."""
+    rod = st.rods.CosseratRod(
+        st.rods.CircularSection(0.01, 1e6), st.rods.Straight([0, 0, 0.01], [0.2, 0, 0.01]),
+        elements=8, left=st.rods.Free(), right=st.rods.Free(),
+    )  # fmt: skip
+    floor, search = st.rods.PlanePartner(), ContactSearch(st.Coulomb(0.3), self_contact=False)
+    system = Rods([rod], search=search, partners=[floor], gravity=[0.0, 0.0, -9.81])
+    run = st.solve(system, Quasistatic(steps=1))
+    weight = 9.81 * 0.2 * rod.section.line_density
+    assert run.data["normal_force"].values[-1].sum() == pytest.approx(weight, rel=1e-8)
+
+
+def test_what_the_method_does_not_solve():
+    rods = Capstan(elements=16).assembled()
+    for changes, message in (
+        ({"search": None}, r"Rods.search: got None; needs a ContactSearch with friction"),
+        ({"search": ContactSearch()}, r"Rods.search: got a ContactSearch without friction"),
+        ({"search": ContactSearch(st.Coulomb(0.3), 0.5)}, r"Rods.search.restitution"),
+        ({"partners": []}, r"Rods.partners: got none"),
+    ):
+        given = {"search": rods.search, "partners": rods.partners} | changes
+        with pytest.raises(ModelError, match=message):
+            st.solve(Rods(rods.rods, **given), Quasistatic())
+    with pytest.raises(ModelError, match=r"Rods.contacts: got 1 declared contacts; needs none"):
+        st.solve(st.CrossedRods(), Quasistatic())
+    with pytest.raises(ModelError, match=r"Rods.rods\[1\].section: got GivenSection"):
+        st.solve(rods, st.RollingLeapfrog())
+    with pytest.raises(ModelError, match=r"Capstan.pitch: got 0 m; needs at least 0.01 m"):
+        Capstan(angle=7.0)
+
+
+def test_how_a_run_ends():
+    """A bound on the work, and friction that holds no dead load."""
+    run = st.solve(Capstan(elements=16), Quasistatic(max_steps=3), throw=False)
+    assert run.status is Status.WORK_LIMIT
+    assert 0.0 < run.t_end < 1.0
+    with pytest.raises(SolveError, match=r"3 steps, the most allowed"):
+        st.solve(Capstan(elements=16), Quasistatic(max_steps=3))
