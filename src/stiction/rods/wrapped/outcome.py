@@ -49,6 +49,9 @@ _COLUMNS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "contact_force": (
         "contact_force", (*_CONTACT, "axis"), "N", "on the node, friction included"
     ),
+    "contact_point": (
+        "contact_point", (*_CONTACT, "axis"), "m", "one radius from the node; NaN if open"
+    ),
     "slip_length": ("slip", _CONTACT, "m", "length of the path of slip since the start"),
     "strain": ("strain", (), "1", "largest strain of stretch and shear"),
     "bending_strain": ("bending_strain", (), "1", "largest curvature times radius"),

@@ -112,7 +112,7 @@ class Row(NamedTuple):
     position, velocity : (node, 3)
     section_force, tension : (element, 3), (element,)
     mode, gap, normal_force, slip, heat : (contact,) heat of friction since the start [J]
-    contact_force : (contact, 3)
+    contact_force, contact_point : (contact, 3), NaN where contacts are open
     clamp_force, clamp_moment : (rod, 2, 3)
     energy : `ENERGIES` [J]
     """
@@ -126,6 +126,7 @@ class Row(NamedTuple):
     gap: Floats
     normal_force: Floats
     contact_force: Floats
+    contact_point: Floats
     slip: Floats
     strain: float
     bending_strain: float
@@ -565,6 +566,9 @@ class Stepper:
         n = static.scratch[0:3, static.elements]
         axis = third_directors(state.q)[:, static.elements]
         force, _ = force_and_moment(self.at, state.traction)
+        contacts = problem.contacts
+        point = state.r[:, contacts.node].T - contacts.radius * self.at.pairs.normal
+        point[self.mode == OPEN] = np.nan
         strain, bending_strain = problem.largest_strains()
         clamp_force, clamp_moment = self._reactions()
         self.saved.append(
@@ -578,6 +582,7 @@ class Stepper:
                 gap=self.gap,
                 normal_force=state.traction[:, 0],
                 contact_force=force,
+                contact_point=point,
                 slip=self.slip,
                 strain=strain,
                 bending_strain=bending_strain,
@@ -637,14 +642,16 @@ class Stepper:
         nodes, elements = len(problem.static.nodes), len(problem.static.elements)
         shapes = {
             **dict.fromkeys(("position", "velocity"), (nodes, 3)),
-            "section_force": (elements, 3), "tension": (elements,), "contact_force": (count, 3),
+            "section_force": (elements, 3), "tension": (elements,),
+            **dict.fromkeys(("contact_force", "contact_point"), (count, 3)),
             **dict.fromkeys(("mode", "gap", "normal_force", "slip", "heat"), (count,)),
             **dict.fromkeys(("clamp_force", "clamp_moment"), (rods, 2, 3)),
             "energy": (len(ENERGIES),),
         }  # fmt: skip
         for name in Row._fields:
             kind = "i8" if name == "mode" else "f8"
-            arrays[f"row_{name}"] = Form(("saved", *shapes.get(name, ())), kind)
+            form = Form(("saved", *shapes.get(name, ())), kind, nan=name == "contact_point")
+            arrays[f"row_{name}"] = form
         arrays["every"], arrays["losses"] = Form(("steps", 7)), Form((), "U")
         check_arrays(saved, arrays)
         known = check_count("row_time", len(saved["row_time"]), 1, len(self.times) - 1)
