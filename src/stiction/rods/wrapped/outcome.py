@@ -20,6 +20,7 @@ from stiction.numerics.shown import counted
 from stiction.rods.contact.partners import CylinderPartner, PlanePartner, SpherePartner
 from stiction.rods.rod import CosseratRod, LineForce
 from stiction.rods.wrapped.checks import MOST_OVERLAP
+from stiction.rods.wrapped.contact import OPEN
 from stiction.rods.wrapped.obstacles import placement_at
 from stiction.rods.wrapped.stepper import ENERGIES, Row, Stepper
 
@@ -154,6 +155,7 @@ def _variables(rods: Rods, stepper: Stepper, rows: Mapping[str, Floats]) -> dict
         name: Variable(rows[row], ("time", *dims), unit, meaning)
         for name, (row, dims, unit, meaning) in _COLUMNS.items()
     }
+    results["contact_point"].values[rows["mode"] == OPEN] = np.nan
     last = np.cumsum(counts) - 1
     force, arm = rows["clamp_force"][:, :, 1], rows["position"][:, last]
     moment = rows["clamp_moment"][:, :, 1] + np.cross(arm, force)

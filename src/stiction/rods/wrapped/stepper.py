@@ -112,7 +112,7 @@ class Row(NamedTuple):
     position, velocity : (node, 3)
     section_force, tension : (element, 3), (element,)
     mode, gap, normal_force, slip, heat : (contact,) heat of friction since the start [J]
-    contact_force, contact_point : (contact, 3), NaN where contacts are open
+    contact_force, contact_point : (contact, 3), one radius from the node towards the other axis
     clamp_force, clamp_moment : (rod, 2, 3)
     energy : `ENERGIES` [J]
     """
@@ -568,7 +568,6 @@ class Stepper:
         force, _ = force_and_moment(self.at, state.traction)
         contacts = problem.contacts
         point = state.r[:, contacts.node].T - contacts.radius * self.at.pairs.normal
-        point[self.mode == OPEN] = np.nan
         strain, bending_strain = problem.largest_strains()
         clamp_force, clamp_moment = self._reactions()
         self.saved.append(
@@ -650,8 +649,7 @@ class Stepper:
         }  # fmt: skip
         for name in Row._fields:
             kind = "i8" if name == "mode" else "f8"
-            form = Form(("saved", *shapes.get(name, ())), kind, nan=name == "contact_point")
-            arrays[f"row_{name}"] = form
+            arrays[f"row_{name}"] = Form(("saved", *shapes.get(name, ())), kind)
         arrays["every"], arrays["losses"] = Form(("steps", 7)), Form((), "U")
         check_arrays(saved, arrays)
         known = check_count("row_time", len(saved["row_time"]), 1, len(self.times) - 1)
