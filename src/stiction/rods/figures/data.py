@@ -72,7 +72,20 @@ class RodData(RunData):
         return name in self.run.variables and bool(np.isfinite(self.values(name)).any())
 
     def values(self, name: str) -> Floats:
-        """Return a variable of the run as numbers."""
+        """Return a variable of the run as numbers.
+
+        Raises
+        ------
+        ModelError : if the run does not have it.
+        """
+        if name not in self.run.variables:
+            raise ModelError(
+                "plot",
+                f"a run of {self.run.system_name} without {name}",
+                "a run of rods with this variable",
+                "this figure shows it.",
+                "draw scene or energy instead.",
+            )
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
 
     def contact(self, name: str) -> Floats:
@@ -84,14 +97,6 @@ class RodData(RunData):
 
         Verified by: tests/unit/rods/figures/test_figures.py::test_one_and_several_read_alike
         """
-        if name not in self.run.variables:
-            raise ModelError(
-                "plot",
-                f"a run of {self.run.system_name} without {name}",
-                "a run of rods with contacts",
-                "this figure shows their contacts.",
-                "draw scene or energy instead.",
-            )
         values = self.values(name)
         return values[:, None] if "contact" not in self.run.variables[name].dims else values
 

@@ -20,6 +20,7 @@ from stiction.numerics.shown import counted
 from stiction.rods.contact.partners import CylinderPartner, PlanePartner, SpherePartner
 from stiction.rods.rod import CosseratRod, LineForce
 from stiction.rods.wrapped.checks import MOST_OVERLAP
+from stiction.rods.wrapped.contact import OPEN
 from stiction.rods.wrapped.obstacles import placement_at
 from stiction.rods.wrapped.stepper import ENERGIES, Row, Stepper
 
@@ -48,6 +49,9 @@ _COLUMNS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "normal_force": ("normal_force", _CONTACT, "N", "positive in compression"),
     "contact_force": (
         "contact_force", (*_CONTACT, "axis"), "N", "on the node, friction included"
+    ),
+    "contact_point": (
+        "contact_point", (*_CONTACT, "axis"), "m", "one radius from the node; NaN if open"
     ),
     "slip_length": ("slip", _CONTACT, "m", "length of the path of slip since the start"),
     "strain": ("strain", (), "1", "largest strain of stretch and shear"),
@@ -151,6 +155,7 @@ def _variables(rods: Rods, stepper: Stepper, rows: Mapping[str, Floats]) -> dict
         name: Variable(rows[row], ("time", *dims), unit, meaning)
         for name, (row, dims, unit, meaning) in _COLUMNS.items()
     }
+    results["contact_point"].values[rows["mode"] == OPEN] = np.nan
     last = np.cumsum(counts) - 1
     force, arm = rows["clamp_force"][:, :, 1], rows["position"][:, last]
     moment = rows["clamp_moment"][:, :, 1] + np.cross(arm, force)

@@ -112,7 +112,7 @@ class Row(NamedTuple):
     position, velocity : (node, 3)
     section_force, tension : (element, 3), (element,)
     mode, gap, normal_force, slip, heat : (contact,) heat of friction since the start [J]
-    contact_force : (contact, 3)
+    contact_force, contact_point : (contact, 3), one radius from the node towards the other axis
     clamp_force, clamp_moment : (rod, 2, 3)
     energy : `ENERGIES` [J]
     """
@@ -126,6 +126,7 @@ class Row(NamedTuple):
     gap: Floats
     normal_force: Floats
     contact_force: Floats
+    contact_point: Floats
     slip: Floats
     strain: float
     bending_strain: float
@@ -565,6 +566,8 @@ class Stepper:
         n = static.scratch[0:3, static.elements]
         axis = third_directors(state.q)[:, static.elements]
         force, _ = force_and_moment(self.at, state.traction)
+        contacts = problem.contacts
+        point = state.r[:, contacts.node].T - contacts.radius * self.at.pairs.normal
         strain, bending_strain = problem.largest_strains()
         clamp_force, clamp_moment = self._reactions()
         self.saved.append(
@@ -578,6 +581,7 @@ class Stepper:
                 gap=self.gap,
                 normal_force=state.traction[:, 0],
                 contact_force=force,
+                contact_point=point,
                 slip=self.slip,
                 strain=strain,
                 bending_strain=bending_strain,
@@ -637,7 +641,8 @@ class Stepper:
         nodes, elements = len(problem.static.nodes), len(problem.static.elements)
         shapes = {
             **dict.fromkeys(("position", "velocity"), (nodes, 3)),
-            "section_force": (elements, 3), "tension": (elements,), "contact_force": (count, 3),
+            "section_force": (elements, 3), "tension": (elements,),
+            **dict.fromkeys(("contact_force", "contact_point"), (count, 3)),
             **dict.fromkeys(("mode", "gap", "normal_force", "slip", "heat"), (count,)),
             **dict.fromkeys(("clamp_force", "clamp_moment"), (rods, 2, 3)),
             "energy": (len(ENERGIES),),
