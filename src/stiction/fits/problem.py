@@ -68,6 +68,8 @@ class Problem:
     n_candidates, n_searches = 64, 5
     # generations of differential evolution, which is used if searches disagree
     generations = 150
+    # draws of as many further candidates, from which searches start until two agree
+    further_draws = 0
     # relative change of the misfit at which a search ends; relative difference of the misfits of
     # two searches that count as the same minimum
     tolerance, agreement = 1e-11, 1e-6

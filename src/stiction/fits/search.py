@@ -9,7 +9,7 @@ minima.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,12 +132,33 @@ def best(problem: Problem, seed: int) -> tuple[Minimum, int, list[Minimum]]:
     rough = max(_COARSE_TOLERANCE, problem.tolerance)
     ends = [minimised(problem, places[i], most=60, tolerance=rough) for i in chosen]
     ends.sort(key=lambda end: end.rss)
+    rest = [places[i] for i in order if i not in chosen]
+    for y in _further_starts(problem, rest, seed):
+        if count_agreeing(problem, ends) > 1:
+            break
+        ends.append(minimised(problem, y, most=60, tolerance=rough))
+        ends.sort(key=lambda end: end.rss)
     ends = _differential_evolution(problem, ends, rough, seed)
     if problem.tolerance < rough:
         last = minimised(problem, ends[0].y)
         if last.rss <= ends[0].rss:
             ends[0] = last
     return ends[0], count_agreeing(problem, ends), ends
+
+
+def _further_starts(problem: Problem, rest: Sequence[Floats], seed: int) -> Iterator[Floats]:
+    """Yield starting points of further searches, for a problem with further draws.
+
+    rest : (n,) coordinates of each point of the first draw from which no search has started
+    """
+    if problem.further_draws:
+        yield from rest
+    for k in range(1, problem.further_draws + 1):
+        count = problem.n_candidates
+        draw = seed + k
+        places = candidates(problem.parameters, problem.coordinates, problem.curves, count, draw)
+        # the first point is the same in each draw
+        yield from places[1:]
 
 
 def count_agreeing(problem: Problem, ends: Sequence[Minimum]) -> int:

@@ -87,8 +87,9 @@ class RunProblem(Problem):
     # larger than in `Problem`, because runs have errors of the size of their tolerance
     relative_step = 2e-3
     n_candidates, n_searches = 8, 3
-    # no differential evolution, because each member would need a run
-    generations = 0
+    # no differential evolution, because each member would need a run; where motions differ by a
+    # period, a third of the searches may reach the best minimum, so that 24 nearly always suffice
+    generations, further_draws = 0, 2
     # smaller than the effect of the noise of one row in a hundred
     tolerance, agreement = 1e-6, 0.01
     # tolerance if the run has derivatives: only rounding then limits the search

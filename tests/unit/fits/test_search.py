@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from fit_cases import cases
 
-from stiction.fits import Free
+from stiction.fits import Free, search
 from stiction.fits.problem import Problem
-from stiction.fits.search import best, minimised
+from stiction.fits.search import Minimum, best, minimised
 from stiction.laws import StaticKinetic
 
 
@@ -50,6 +50,25 @@ def test_many_starts_find_the_same():
     two, _, _ = best(asked, 2)
     assert agree >= 2
     assert one.rss == pytest.approx(two.rss, rel=1e-8)
+
+
+@pytest.mark.parametrize(("draws", "searches", "agree"), [(0, 2, 1), (1, 6, 2), (2, 6, 2)])
+def test_searches_go_on_until_two_agree(monkeypatch, draws, searches, agree):
+    """Only where the problem has further draws, and from other points each time."""
+    asked, _ = problem("Dahl", 60)
+    asked.n_candidates, asked.n_searches, asked.further_draws = 4, 2, draws
+    asked.generations, asked.tolerance = 0, 1e-6
+    starts = []
+
+    def fake(asked, y, **limits):
+        starts.append(tuple(y))
+        return Minimum(y, [5.0, 9.0, 7.0, 1.0, 3.0, 1.0][len(starts) - 1], True)
+
+    monkeypatch.setattr(search, "minimised", fake)
+    top, found, ends = best(asked, 1)
+    assert (len(ends), found) == (searches, agree)
+    assert top.rss == min(end.rss for end in ends)
+    assert len(set(starts)) == len(starts)
 
 
 def stick_slip(unit=1.0):
