@@ -103,6 +103,14 @@ def test_a_weak_sine_of_another_period(ratio):
         st.find_cycle(chain, [1.0, 0.5], RUNS, period=2.0 * np.pi / 0.7, settle=60.0)
 
 
+def test_a_slow_ramp_does_not_repeat():
+    load = st.chains.SumOf([st.chains.Sine(1.0, 0.7, 1.0), st.Ramp(1e-8)])
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "v0": 0.1}
+    chain = st.Chain(**block, law=st.Coulomb(0.3), load=load)
+    with pytest.raises(st.SolveError, match="a load that changes at t = 0"):
+        st.find_cycle(chain, [1.0, 0.5], RUNS, period=2.0 * np.pi / 0.7, settle=60.0)
+
+
 def test_a_forced_block_on_a_belt_has_no_free_period():
     """A weak sine hardly changes states that start at another time, but it has a period."""
     block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "belt_speed": 0.2}

@@ -336,9 +336,11 @@ def _check_changes(system: Any, period: float, until: float) -> None:
     changes = (np.abs(steps) > 1e-9 * size) | (np.diff(p.rate) != 0.0)
     first = p.time[1:][changes & (p.time[1:] > 0.0)][:1]
     line = p.linear_part
-    inside = 0.5 * (p.time[:-1] + p.time[1:])
+    inside = np.append(0.5 * (p.time[:-1] + p.time[1:]), p.time[-1] + until + 2.0 * period)
     off = np.abs(line.at(inside) - line.at(inside - period)) > _NEAR * size
-    times = np.concatenate([first[first > until], p.time[:-1][off & (p.time[:-1] > until)]])
+    # the last segment has no end
+    late = off & np.append(p.time[:-1] > until, True)
+    times = np.concatenate([first[first > until], p.time[late]])
     if times.size:
         got, needs = f"a load that changes at t = {times[0]:.9g}", "a load that repeats"
         why = "an orbit is periodic for all times, and runs up to that time do not show the change."
