@@ -28,14 +28,14 @@ from stiction.plot.style import (
     new_figure,
     scale_axis,
 )
-from stiction.studies.results import ABSENT, STANDARD, STATUSES, without_run
+from stiction.studies.results import ABSENT, STANDARD, STATUSES, largest_entry, without_run
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
     from stiction.plot.player.movie import Movie
     from stiction.studies.study import Study
 
-__all__ = ["StudyFigures", "largest_entry", "write_study_figures"]
+__all__ = ["StudyFigures", "write_study_figures"]
 
 Array = npt.NDArray[Any]
 
@@ -273,14 +273,6 @@ class StudyFigures(Animated):
         else:
             ax.set_yticks([])
             ax.yaxis.label.set_color(INK)
-
-
-def largest_entry(values: Array) -> Array:
-    """Return the largest finite entry of each member, NaN without one: a list is drawn by it."""
-    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-    known = np.isfinite(flat)
-    largest = np.where(known, flat, -np.inf).max(axis=1, initial=-np.inf)
-    return np.asarray(np.where(known.any(axis=1), largest, np.nan))
 
 
 def _places(x: Array, y: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.plot.player import movie as m
-from stiction.studies.figures import largest_entry
+from stiction.studies.results import largest_entry
 
 if TYPE_CHECKING:
     from stiction.studies.figures import StudyFigures
