@@ -79,6 +79,47 @@ def test_a_step_after_two_periods():
         st.find_cycle(belt, (0.25, 0.2))
 
 
+def test_a_second_change_of_the_load():
+    """A triangular table that ends may repeat for all times; one that changes later does not."""
+    period = 2.0 * np.pi / 0.7
+    time, value = 0.5 * period * np.arange(9), np.array([0.0, 2.0] * 4 + [0.0])
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "law": st.Coulomb(0.3)}
+    wave = st.Chain(**block, load=st.chains.PiecewiseLinear(time, value))
+    guess = wave.tangents(RUNS, (0.0, 3.0 * period), ()).final
+    cycle = st.find_cycle(wave, guess, RUNS, period=period)
+    assert len(cycle.order) == 2
+    late = st.chains.PiecewiseLinear([*time, 1e3, 1001.0], [*value, 0.0, 5.0])
+    with pytest.raises(st.SolveError, match=r"a load that changes at t = 1000"):
+        st.find_cycle(st.Chain(**block, load=late), guess, RUNS, period=period)
+
+
+@pytest.mark.parametrize("ratio", [np.sqrt(0.5), 0.5])
+def test_a_weak_sine_of_another_period(ratio):
+    """Its effect in the second period is below the tolerance of states."""
+    weak = st.chains.SumOf([st.chains.Sine(1.0, 0.7, 1.0), st.chains.Sine(1e-6, 0.7 * ratio)])
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "v0": 0.1}
+    chain = st.Chain(**block, law=st.Coulomb(0.3), load=weak)
+    with pytest.raises(st.SolveError, match=r"a sine of the load repeats 0\."):
+        st.find_cycle(chain, [1.0, 0.5], RUNS, period=2.0 * np.pi / 0.7, settle=60.0)
+
+
+def test_a_slow_ramp_does_not_repeat():
+    load = st.chains.SumOf([st.chains.Sine(1.0, 0.7, 1.0), st.Ramp(1e-8)])
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "v0": 0.1}
+    chain = st.Chain(**block, law=st.Coulomb(0.3), load=load)
+    with pytest.raises(st.SolveError, match="a load that changes at t = 0"):
+        st.find_cycle(chain, [1.0, 0.5], RUNS, period=2.0 * np.pi / 0.7, settle=60.0)
+
+
+def test_a_forced_block_on_a_belt_has_no_free_period():
+    """A weak sine hardly changes states that start at another time, but it has a period."""
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "belt_speed": 0.2}
+    weak = st.chains.Sine(1e-7, 0.9)
+    belt = st.Chain(**block, law=st.StaticKinetic(0.5, 0.3), load=weak)
+    with pytest.raises(st.ModelError, match="period of the force"):
+        st.find_cycle(belt, (0.25, 0.2), RUNS)
+
+
 def test_stick_slip_on_a_belt():
     """Period 2 d / V + 2 (pi - arctan(d / V)) with d = mu_s - mu_k; the orbit forgets its past."""
     speed, drop = 0.2, 0.2

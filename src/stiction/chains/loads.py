@@ -72,6 +72,11 @@ class LoadSegments:
     phase: Floats
     function: Callable[[float], float] | None = None
 
+    @property
+    def linear_part(self) -> LoadSegments:
+        """The load without sines and without the user's function."""
+        return LoadSegments(self.time, self.offset, self.rate, _EMPTY, _EMPTY, _EMPTY)
+
     def at(self, t: npt.ArrayLike) -> Floats:
         """Return the load [N] at times `t` [s]."""
         t = np.asarray(t, dtype=np.float64)
@@ -117,8 +122,7 @@ class Load(Declared, abc.ABC):
         if segments.function is not None:
             return -np.inf, np.inf
         time, offset, rate = segments.time, segments.offset, segments.rate
-        without_sines = LoadSegments(time, offset, rate, _EMPTY, _EMPTY, _EMPTY)
-        values = without_sines.at(np.append(time[time > t], t))
+        values = segments.linear_part.at(np.append(time[time > t], t))
         # the load may jump at the end of a segment
         at_ends = (offset[:-1] + rate[:-1] * (time[1:] - time[:-1]))[time[1:] > t]
         values = np.concatenate([values, at_ends])

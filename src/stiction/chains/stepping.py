@@ -113,22 +113,22 @@ class ChainStepper:
     @property
     def x(self) -> Floats:
         """(n,) displacements [m]."""
-        return self._saved.x[0, :]
+        return self._saved.x[0, :].copy()
 
     @property
     def v(self) -> Floats:
         """(n,) velocities [m/s]."""
-        return self._saved.v[0, :]
+        return self._saved.v[0, :].copy()
 
     @property
     def friction(self) -> Floats:
         """(n,) friction force on each mass [N]."""
-        return self._saved.friction[0, :]
+        return self._saved.friction[0, :].copy()
 
     @property
     def mode(self) -> npt.NDArray[np.int8]:
         """(n,) -1 slip-, 0 stick, 1 slip+."""
-        return self._saved.mode[0, :]
+        return self._saved.mode[0, :].copy()
 
     @property
     def heat(self) -> float:

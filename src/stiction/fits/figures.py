@@ -92,7 +92,8 @@ class FitFigures:
     def profiles(self) -> PaperFigure:
         """Return the drop of 2 ln L along each parameter while the others are fitted again.
 
-        The dashed line is the drop at the ends of the intervals.
+        The dashed line is the drop at the ends of the intervals by `Profile`. Intervals by
+        `Bootstrap` are quantiles, whose ends may have another drop.
 
         Verified by: tests/unit/fits/test_outcome.py::test_profiles_show_the_drop_at_the_ends
         """
@@ -163,7 +164,7 @@ class FitFigures:
         """Return word, unit and values of time, or the rows if a curve has no times."""
         curves = self.fit.curves
         if all(curve.time is not None for curve in curves):
-            return "time", "s", [curve.clock - curve.clock[0] for curve in curves]
+            return "time", "s", [curve.clock for curve in curves]
         return "row", "", [np.arange(float(curve.rows)) for curve in curves]
 
     def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:

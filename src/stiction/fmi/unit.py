@@ -189,7 +189,8 @@ def _continued(stands: float, time: float, step: float) -> float:
         got = f"a step of {step!r} from {time!r}"
         needs = f"a step > 0 from {stands!r} [s]"
         why = "each step must begin at the end of the previous one; steps cannot be repeated."
-        raise ModelError("doStep", got, needs, why, "ask for consecutive steps.")
+        try_ = "begin at the start of the scenario, and ask for consecutive steps."
+        raise ModelError("doStep", got, needs, why, try_)
     return time + step
 
 

@@ -349,14 +349,15 @@ def _integrated(
         needs = "at least 2 numbers [s] that increase strictly"
         got = times.tolist() if times.size < 8 else f"{times.size} numbers that do not"
         raise ModelError("times", got, needs, why, try_)
+    rtol = 1e-10 if stiff else _RTOL
     solution = solve_ivp(
         rate,
         (times[0], times[-1]),
         y0,
         method="LSODA" if stiff else "DOP853",
         t_eval=times,
-        rtol=1e-10 if stiff else _RTOL,
-        atol=1e-12 if stiff else 1e-13,
+        rtol=rtol,
+        atol=0.01 * rtol * _sizes(body, y0, k, float(np.diff(times).min())),
     )
     if not solution.success:
         raise SolveError(
@@ -377,6 +378,23 @@ def _integrated(
         solution.y[2 * n :] if k else np.zeros((len(body.condition(q[:, 0])), len(solution.t)))
     )
     return Motion(solution.t, q, v, multiplier, np.array(energy), np.array(slip))
+
+
+def _sizes(body: RollingBody, y0: Floats, k: int, duration: float) -> Floats:
+    """Return sizes of y = (q, v, k multipliers) in the metric of the masses, in any units.
+
+    Parameters
+    ----------
+    duration : time in which the coordinates change by their sizes [s]
+    """
+    n, masses = body.masses.size, body.masses
+    q, v = y0[:n], y0[n : 2 * n]
+    change = np.abs(v) + duration * np.abs(body.force(q)) / masses
+    speed = max(float((np.sqrt(masses) * change).max()), 1e-200)
+    rates = speed / np.sqrt(masses)
+    a = body.condition(q)
+    impulses = speed / np.sqrt(((a / masses) * a).sum(axis=1))
+    return np.concatenate([duration * rates, rates, impulses[:k]])
 
 
 def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:

@@ -241,7 +241,7 @@ class Saltelli(_Sample):
 
     Parameters
     ----------
-    members : size of the sample A, a power of two
+    members : size of the sample A, a power of two, 2 or more
     seed : seed of the scrambling
 
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259.
@@ -252,9 +252,21 @@ class Saltelli(_Sample):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.members & (self.members - 1):
-            needs, why = "a power of two", "only such a part of a Sobol sequence is balanced."
+        if self.members & (self.members - 1) or self.members == 1:
+            needs = "a power of two, 2 or more"
+            why = "only such a part of a Sobol sequence is balanced, and one point has no variance."
             raise ScenarioError("Saltelli.members", self.members, needs, why, "take 256.")
+
+    def columns(self, fields: Mapping[str, object]) -> dict[str, Column]:
+        """Return A, B and AB of each field; ScenarioError if two members are equal."""
+        made = super().columns(fields)
+        points = np.column_stack(list(made.values()))
+        # a study solves equal members once, which would change the order of A, B and AB
+        if len(made) > 1 and len(np.unique(points, axis=0)) < len(points):
+            got, needs = "ranges in which members are equal", "wider ranges"
+            why = "the ranges hold so few floating-point numbers that A, B and AB have equal rows."
+            raise ScenarioError("fields", got, needs, why, "give ends that differ more.")
+        return made
 
     def _unit_sample(self, size: int) -> Floats:
         both = _sobol(2 * size, self.members, self.seed)

@@ -28,7 +28,7 @@ from stiction.plot.style import (
     new_figure,
     scale_axis,
 )
-from stiction.studies.results import ABSENT, STANDARD, STATUSES, without_run
+from stiction.studies.results import ABSENT, STANDARD, STATUSES, largest_entry, without_run
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
@@ -200,6 +200,11 @@ class StudyFigures(Animated):
         unit = self.study.manifest.variables[name].unit
         return "" if unit == "1" else unit
 
+    def word(self, name: str) -> str:
+        """Return the label of one number of a result for each member: of a list, the largest."""
+        shape = self.study.manifest.variables[name].shape
+        return ("largest " if np.prod(shape) > 1 else "") + _words(name)
+
     def _plane(self) -> tuple[Array, Array, list[str]]:
         """Return the coordinates of the members over one or two swept fields."""
         axes = self._numeric()[:2]
@@ -220,19 +225,19 @@ class StudyFigures(Animated):
             return [STATUSES[c].replace("_", " ") for c in codes], place
         name = name or self._first()
         values = self._result(name)
-        values = _largest(values)
+        values = largest_entry(values)
         distinct = np.unique(values[np.isfinite(values)])
         if 1 < len(distinct) <= _FEW:
             place = np.searchsorted(distinct, np.nan_to_num(values))
             place[~np.isfinite(values)] = -1
-            return [f"{_words(name)} {v:.4g}" for v in distinct], place
+            return [f"{self.word(name)} {v:.4g}" for v in distinct], place
         place = np.where(np.isfinite(values), 0, 1)
         place[without_run(status)] = -1
         return [_words(name), f"no {_words(name)}"], place
 
     def _map(self, name: str, colours: Any) -> PaperFigure:
         x, y, axes = self._plane()
-        drawn = _largest(self._result(name))
+        drawn = largest_entry(self._result(name))
         figure = new_figure(COLUMN, 2.7)
         ax = grid(figure, margins=_MARGINS)[0][0]
         good = np.isfinite(drawn)
@@ -253,7 +258,7 @@ class StudyFigures(Animated):
             mean = np.bincount(at, drawn[good]) / np.bincount(at)
             ax.scatter(places[:, 0], places[:, 1], c=mean, s=6, lw=0, **scale)
         self._label(ax, axes)
-        colour_bar(ax, colours, limits, _words(name), self.unit(name))
+        colour_bar(ax, colours, limits, self.word(name), self.unit(name))
         return figure
 
     def _marker_size(self, axes: list[str]) -> float:
@@ -268,14 +273,6 @@ class StudyFigures(Animated):
         else:
             ax.set_yticks([])
             ax.yaxis.label.set_color(INK)
-
-
-def _largest(values: Array) -> Array:
-    """Return the largest finite entry of each member, NaN without one: a list is drawn by it."""
-    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-    known = np.isfinite(flat)
-    largest = np.where(known, flat, -np.inf).max(axis=1, initial=-np.inf)
-    return np.asarray(np.where(known.any(axis=1), largest, np.nan))
 
 
 def _places(x: Array, y: Array) -> tuple[Array, Array]:

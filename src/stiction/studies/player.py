@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.plot.player import movie as m
+from stiction.studies.results import largest_entry
 
 if TYPE_CHECKING:
     from stiction.studies.figures import StudyFigures
@@ -48,7 +49,7 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
     values = np.unique(places)
     if values.size > _MOST_FRAMES:
         values = values[np.unique(np.linspace(0, values.size - 1, _MOST_FRAMES).astype(int))]
-    results = {name: scalar(np.asarray(table[name], dtype=np.float64)) for name in names}
+    results = {name: largest_entry(np.asarray(table[name], dtype=np.float64)) for name in names}
     results = {name: numbers for name, numbers in results.items() if np.isfinite(numbers).any()}
     if values.size < 2 or not results:
         got = "a study without a varied number"
@@ -62,7 +63,7 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
         for name in list(results)[:_MOST_VIEWS]
     ]
     readings = [
-        m.Reading(name.replace("_", " "), figures.unit(name), _medians(numbers, places, values))
+        m.Reading(figures.word(name), figures.unit(name), _medians(numbers, places, values))
         for name, numbers in results.items()
     ]
     # readings show only results with a number in every frame
@@ -80,14 +81,6 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
         even=True,
         clock=varied,
     )
-
-
-def scalar(numbers: Floats) -> Floats:
-    """Return one number for each member: the largest finite one of a list; NaN without one."""
-    flat = numbers.reshape(len(numbers), -1)
-    with np.errstate(all="ignore"):
-        most = np.max(np.where(np.isfinite(flat), flat, -np.inf), axis=1, initial=-np.inf)
-    return np.where(np.isfinite(most), most, np.nan)
 
 
 def _medians(numbers: Floats, places: Floats, values: Floats) -> Floats:
@@ -124,7 +117,7 @@ def _view(
         layers.append(m.Lines(shown, (0,), np.full((1, 1), m.BLUE), 1.6))
     layers.append(m.Dots(shown, np.where(hidden, m.HIDDEN, m.BLUE), 4.0))
     unit = figures.unit(name)
-    label = name.replace("_", " ") + (f" ({unit})" if unit else "")
+    label = figures.word(name) + (f" ({unit})" if unit else "")
     across = over or varied
     unit = figures.unit(across)
     axes = (across + (f" ({unit})" if unit else ""), label)

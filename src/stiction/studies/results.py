@@ -28,6 +28,7 @@ __all__ = [
     "Result",
     "UnknownResult",
     "fewest_saves",
+    "largest_entry",
     "reduce_members",
     "results_of",
     "split_reduction",
@@ -187,6 +188,14 @@ def without_run(status: Array) -> npt.NDArray[np.bool_]:
     """Return which members have no run, and so no number of events: not solved yet, or failed."""
     failed = [STATUSES.index(word) for word in ("refused", "error", "died")]
     return np.isin(status, [ABSENT, *failed])
+
+
+def largest_entry(values: Array) -> Array:
+    """Return the largest finite entry of each member, NaN without one: a list is drawn by it."""
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    known = np.isfinite(flat)
+    largest = np.where(known, flat, -np.inf).max(axis=1, initial=-np.inf)
+    return np.asarray(np.where(known.any(axis=1), largest, np.nan))
 
 
 def trajectories_of(run: Run, n_times: int) -> dict[str, Result]:

@@ -94,12 +94,9 @@ class Study:
             values = self._store.values(self.manifest, name, list(self.done))[slots]
             table[name] = values
         # swept values are known before a member is solved
+        batches = self._batches()
         for path in self.fields:
-            parts = [
-                self._store.columns(self.manifest, k)[path]
-                for k in range(len(self.manifest.batches))
-            ]
-            table[path] = np.concatenate(parts)
+            table[path] = np.concatenate([columns[path] for columns in batches])
         return table
 
     @functools.cached_property
@@ -213,6 +210,11 @@ class Study:
         parts = [f"{self.solved:,} of {self.members:,} members"]
         parts += [f"{n:,} {_KINDS[kind]}" for kind, n in self.counts().items() if n]
         return f"<Study of {', '.join(self.fields)}: {', '.join(parts)}>"
+
+    def _batches(self) -> list[dict[str, Array]]:
+        """Return {path: swept values} of every batch; StoreError if a file of them is damaged."""
+        count = len(self.manifest.batches)
+        return [self._store.columns(self.manifest, k) for k in range(count)]
 
     def _slots(self) -> Array:
         """Return (members,) indices of the members in the store."""
@@ -357,6 +359,7 @@ def verified(folder: str | Path) -> tuple[int, str]:
     """Return the exit code and the line of `stiction verify` for a study: 0 valid, 2 damaged."""
     try:
         study = Study(folder)
+        study._batches()
     except StoreError as error:
         return 2, f"DAMAGED      {folder}: {str(error).partition(chr(10))[0]}"
     if study.damaged:

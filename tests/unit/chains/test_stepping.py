@@ -39,6 +39,16 @@ def saved(run):
     return np.hstack([run.data[name].values for name in ("x", "v", "friction", "mode")])
 
 
+def test_a_recorded_state_does_not_change_with_the_next_step():
+    stepper, records = ChainStepper(chain(), METHOD), []
+    for t in (8.0, 9.0):
+        stepper.go_to(t)
+        records.append([stepper.x, stepper.v, stepper.friction, stepper.mode])
+    before, now = records
+    assert not np.array_equal(before[0], now[0])
+    assert not any(np.shares_memory(a, b) for a, b in zip(before, now, strict=True))
+
+
 @pytest.mark.parametrize("law", [st.Coulomb(0.25), st.StaticKinetic(0.3, 0.2)])
 @pytest.mark.parametrize("steps", [3, 160])
 def test_steps_are_those_of_a_run(law, steps):

@@ -220,7 +220,7 @@ def test_the_drawn_profile_of_a_parabola_is_that_parabola():
 
 def test_curves_of_two_kinds_share_their_axes():
     speed = np.linspace(-0.5, 0.5, 40)
-    time = np.linspace(0.0, 3.0, 60)
+    time = np.linspace(7.0, 10.0, 60)
     place = 0.1 * np.sin(4.0 * time)
     slow = st.fits.Curve(force=30.0 * np.sign(speed), velocity=speed, normal_force=100.0)
     push = 30.0 * np.sign(np.cos(4.0 * time))
@@ -244,3 +244,6 @@ def test_curves_of_two_kinds_share_their_axes():
         first, second, _ = FitFigures(fit).residuals().axes
         assert (first.get_xlabel(), second.get_xlabel()) == (clock, across)
         assert first.get_ylabel().endswith("(N)") == force.endswith("(N)")
+        # measured times need not begin at 0
+        begin = 7.0 if clock == "time (s)" else 0.0
+        assert right.lines[0].get_xdata()[0] == first.lines[0].get_xdata()[0] == begin

@@ -125,6 +125,14 @@ def test_bad_parameters_and_steps_are_reported(unit):
         simulated(path, scenario, start_values={"law.mu": -1.0})
 
 
+def test_another_start_is_reported(unit, capfd):
+    """PythonFMU3 does not report the start time of the simulator before the first step."""
+    _, path = unit("slip-wave")
+    with pytest.raises(fmpy().fmi1.FMICallException):
+        fmpy().simulate_fmu(str(path), start_time=5.0, stop_time=6.0, step_size=0.5)
+    assert "begin at the start of the scenario" in capfd.readouterr().out
+
+
 def test_parameters_are_the_numbers_of_the_system():
     scenario = st.read_scenario("slip-wave")
     given = parameters_of(scenario)

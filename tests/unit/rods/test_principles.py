@@ -80,6 +80,19 @@ def test_skate_against_its_closed_form():
     assert other.q[0].max() > 5.0
 
 
+@pytest.mark.parametrize(("length", "duration"), [(1e-9, 1.0), (1e-6, 1e-3), (1e6, 1e4)])
+def test_units_do_not_change_the_skate(length, duration):
+    skate = Skate(pull=length / duration**2, inertia=length**2)
+    q, v, times = [0.0, 0.0, 0.0], [0.0, 0.0, 1.0 / duration], np.linspace(0.0, 4.0, 21)
+    cycloid = [0.5 * np.sin(times) ** 2, 0.5 * (times - 0.5 * np.sin(2.0 * times))]
+    found = dalembert(skate, q, v, duration * times).q[:2] / length
+    np.testing.assert_allclose(found, cycloid, atol=1e-10)
+    # friction 1e4 times that of the unit system gives the constraint up to 1e-4
+    strong = rough(skate, q, v, duration * times, 1e4 / duration).q[:2] / length
+    unit = rough(Skate(), q, [0.0, 0.0, 1.0], times, 1e4).q[:2]
+    np.testing.assert_allclose(strong, unit, atol=1e-7)
+
+
 def test_both_keep_energy_and_condition():
     skate, q, v = Skate(), [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
     for motion in (dalembert(skate, q, v, TIMES), vakonomic(skate, q, v, TIMES)):

@@ -76,6 +76,13 @@ def test_saltelli_changes_one_column_at_a_time():
     assert np.array_equal(b[3], b[1])
 
 
+def test_saltelli_needs_distinct_members():
+    """A study solves equal members once, so that A, B and AB would lose rows."""
+    few = Range(1.0, 1.0 + 3.0 * np.finfo(float).eps)
+    with pytest.raises(st.ScenarioError, match="ranges in which members are equal"):
+        columns(Saltelli(16), {"a": few, "b": few})
+
+
 @pytest.mark.parametrize(
     ("design", "fields", "words"),
     [
@@ -102,6 +109,8 @@ def test_counts_are_checked():
         Sobol(0)
     with pytest.raises(st.ModelError, match="power of two"):
         Saltelli(100)
+    with pytest.raises(st.ModelError, match="2 or more"):
+        Saltelli(1)
 
 
 @pytest.mark.parametrize("kind", ["f8", "f4", ">f8", "i8", "i2", "u8", "?", "f8[]", "O"])

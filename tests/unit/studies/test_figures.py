@@ -79,6 +79,7 @@ def test_members_without_a_run_have_no_events_and_lists_their_largest_entry(tmp_
     counted = np.delete(found.table["events"], refused)
     (line,) = [line for line in str(found).splitlines() if line.startswith("events ")]
     assert f"{counted.min()} ... {counted.max()}" in line
+    assert found.plot.map("onset_time").axes[-1].get_ylabel() == "largest onset time (s)"
     place = found.plot._phases("onset_time")[1]
     assert place[refused] == -1
     # mass 2, which bears the load, slips first

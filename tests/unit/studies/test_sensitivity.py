@@ -9,7 +9,7 @@ from stiction.studies import Range, Saltelli, sobol_indices
 
 def product(run):
     a, b = run.system.mass[0], run.system.stiffness
-    return {"f": a + 2.0 * b + a * b, "one": 1.0}
+    return {"f": a + 2.0 * b + a * b, "one": 1.0, "a": a}
 
 
 @pytest.fixture
@@ -38,6 +38,13 @@ def test_indices_of_a_known_function(study):
     total = [0.5 * np.mean((a - mixed) ** 2) / variance for mixed in (one, other)]
     assert found["first_order"].to_numpy() == pytest.approx(first, rel=1e-9)
     assert found["total"].to_numpy() == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_field_without_effect(study):
+    """All bootstrap samples are zero: the interval is a point, not NaN."""
+    without = sobol_indices(study, "a", resamples=10).loc["stiffness"]
+    assert without.tolist() == [0.0] * 6
 
 
 def test_indices_as_salib_has_them(study):

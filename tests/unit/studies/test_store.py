@@ -48,6 +48,7 @@ def test_damage_is_found(sweep, place):
         flip(place / path)
         with pytest.raises(st.StoreError, match=r"changed after it was written|cannot be read"):
             sweep(8).run(place)
+        assert verified(place)[0] == 2
         flip(place / path)
 
 

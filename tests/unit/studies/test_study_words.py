@@ -37,7 +37,7 @@ def made(notes=(), **change):
     }
     found = SimpleNamespace(
         title="", fields=("mu",), members=6, solved=5, complete=False, damaged=(), folder="f",
-        table=table, notes=list(notes),
+        table=table, notes=list(notes), _batches=list,
         manifest=SimpleNamespace(variables=variables, description=description, members=6),
     )  # fmt: skip
     for name, value in change.items():

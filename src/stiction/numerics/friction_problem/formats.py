@@ -284,8 +284,11 @@ def _read_fclib(path: Path) -> Content:
             raise refusal(path, f"groups {list(file)}", "one named fclib_local or fclib_global")
         group = file[names[0]]
         local = "local" in names[0]
-        if "G" in group:
-            got, why = "bilateral constraints G", "bilateral constraints are not implemented."
+        # of the global form G^T v + b = 0, of the local form V^T r + R lambda + s = 0
+        constraints = [key for key in ("G", "V", "R") if key in group]
+        if constraints:
+            got = f"bilateral constraints {' and '.join(constraints)}"
+            why = "bilateral constraints are not implemented."
             tries = "write W of the problem without the constrained motions."
             raise ModelError(f"friction_problem({path.name!r})", got, "only contacts", why, tries)
         matrices = tuple(_matrix_of(group[key]) for key in ("W" if local else "MH"))

@@ -114,6 +114,9 @@ def _flow(
         if residual <= stepper.limits.tolerance:
             stepper.state = problem.accepted(stepper.state, trial, t)
             return trial, np.zeros_like(unsupported), outcome
+        if not np.isfinite(residual):
+            reason = "the forces in the initial position are not finite"
+            return None, np.zeros_like(unsupported), outcome._replace(trial=None, reason=reason)
         speed = problem.flow_speed(trial.residual)
         rate = rate or speed / (stepper.length_scale or problem.largest_length)
         problem.flow = (state.u, rate)

@@ -297,25 +297,51 @@ def check_second_period(problem: Shooting, u: Floats) -> None:
             needs, why = "the period of the force", "the force repeats after its period."
             try_ = "correct `period`, or give a multiple of it."
             raise SolveError(explain("find_cycle", got, needs, why, try_))
-    _check_steps(system, 2.0 * period)
+    turns = _turns_of_sines(system, period)
+    part = np.abs(turns - np.rint(turns))
+    if (part > _NEAR).any():
+        got = f"a period in which a sine of the load repeats {turns[part.argmax()]:.9g} times"
+        needs, why = "a whole number", "the load repeats after its period."
+        try_ = "correct `period`, or leave this part of the load out."
+        raise SolveError(explain("find_cycle", got, needs, why, try_))
+    _check_changes(system, period, 2.0 * period)
 
 
-def _check_steps(system: Any, until: float) -> None:
+def _turns_of_sines(system: Any, period: float) -> Floats:
+    """Return how often each sine of a load repeats in a period."""
+    if not hasattr(system, "load"):
+        return np.empty(0)
+    p = system.load.segments()
+    turns = p.angular_frequency[p.amplitude != 0.0] * period / (2.0 * np.pi)
+    return np.asarray(turns[turns != 0.0])
+
+
+def _check_changes(system: Any, period: float, until: float) -> None:
     """Check that a load has no step or ramp of which runs up to the time `until` know nothing.
+
+    A table that ends after several periods may stand for a load that repeats for all times.
 
     Raises
     ------
-    SolveError : if the linear part of the load first changes after `until`.
+    SolveError : if the linear part of the load first changes after `until`, or if it differs there
+        from its value one period before.
 
     Verified by: tests/exact/test_cycles_of_chains.py::test_a_step_after_two_periods
     """
     if not hasattr(system, "load"):
         return
     p = system.load.segments()
+    size = np.abs(p.offset).max()
     steps = p.offset[:-1] + p.rate[:-1] * np.diff(p.time) - p.offset[1:]
-    changes = (np.abs(steps) > 1e-9 * np.abs(p.offset).max()) | (np.diff(p.rate) != 0.0)
-    times = p.time[1:][changes & (p.time[1:] > 0.0)]
-    if times.size and times[0] > until:
+    changes = (np.abs(steps) > 1e-9 * size) | (np.diff(p.rate) != 0.0)
+    first = p.time[1:][changes & (p.time[1:] > 0.0)][:1]
+    line = p.linear_part
+    inside = np.append(0.5 * (p.time[:-1] + p.time[1:]), p.time[-1] + until + 2.0 * period)
+    off = np.abs(line.at(inside) - line.at(inside - period)) > _NEAR * size
+    # the last segment has no end
+    late = off & np.append(p.time[:-1] > until, True)
+    times = np.concatenate([first[first > until], p.time[late]])
+    if times.size:
         got, needs = f"a load that changes at t = {times[0]:.9g}", "a load that repeats"
         why = "an orbit is periodic for all times, and runs up to that time do not show the change."
         try_ = "leave this part of the load out."
@@ -684,14 +710,15 @@ def _check_autonomous(system: Any, method: Any, state: Floats, period: float) ->
         for shift in (0.0, _SHIFT)
     ]
     off = float(np.abs(ends[0] - ends[1]).max())
-    if off > _NEAR * max(float(np.abs(ends[0]).max()), float(np.abs(state).max())):
+    near = _NEAR * max(float(np.abs(ends[0]).max()), float(np.abs(state).max()))
+    if off > near or _turns_of_sines(system, period).size:
         got = f"no period, and runs that differ by {off:.3g} if they start at another time"
         needs = "the period of the force"
         why = "a periodic orbit under a force has the period of the force, or a multiple of it."
         raise ModelError(
             "find_cycle.period", got, needs, why, "for example period=2.0 * np.pi / r."
         )
-    _check_steps(system, 0.0)
+    _check_changes(system, period, 0.0)
 
 
 def _recurrence(system: Any, events: Sequence[EventTangent]) -> tuple[float, int, int] | None:

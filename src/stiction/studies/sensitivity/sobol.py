@@ -5,6 +5,7 @@ The indices give the fraction of the variance of a result that is due to each sw
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,7 @@ def sobol_indices(
     why = "the same seed repeats the bootstrap."
     whole("sobol_indices.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     import pandas as pd
+    from scipy.stats import DegenerateDataWarning
     from scipy.stats import sobol_indices as of_scipy
 
     if study.manifest.description["design"] != "Saltelli" or not study.complete:
@@ -83,15 +85,17 @@ def sobol_indices(
         raise ModelError("sobol_indices", got, needs, why, "widen the ranges.")
     func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
     indices = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))
-    ends = indices.bootstrap(confidence_level=0.95, n_resamples=resamples)
-    first, total = ends.first_order.confidence_interval, ends.total_order.confidence_interval
-    columns: dict[str, Any] = {
-        "first_order": indices.first_order,
-        "first_low": first.low,
-        "first_high": first.high,
-        "total": indices.total_order,
-        "total_low": total.low,
-        "total_high": total.high,
-    }
-    made = {name: np.ravel(values) for name, values in columns.items()}
+    with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        ends = indices.bootstrap(confidence_level=0.95, n_resamples=resamples)
+    made = {}
+    for name, values, part in (
+        ("first", indices.first_order, ends.first_order),
+        ("total", indices.total_order, ends.total_order),
+    ):
+        made["first_order" if name == "first" else name] = index = np.ravel(values)
+        for side in ("low", "high"):
+            end = np.ravel(getattr(part.confidence_interval, side))
+            # all bootstrap samples of a field without effect are equal
+            made[f"{name}_{side}"] = np.where(np.isnan(end), index, end)
     return pd.DataFrame(made, index=pd.Index(study.fields, name="field"))

@@ -162,6 +162,19 @@ def test_damaged_hdf5_is_refused(tmp_path, place, value):
         friction_problem(path)
 
 
+@pytest.mark.parametrize(("kind", "names"), [("local", "VR"), ("global", "G")])
+def test_bilateral_constraints_are_refused(tmp_path, kind, names):
+    """FCLIB has G in the global form, V and R in the local one, beside the contacts."""
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "problem.hdf5"
+    made_problems()[{"local": "space"}.get(kind, kind)].write(path)
+    with h5py.File(path, "a") as file:
+        for name in names:
+            file.create_group(f"fclib_{kind}/{name}")
+    with pytest.raises(ModelError, match="bilateral constraints " + " and ".join(names)):
+        friction_problem(path)
+
+
 def test_a_path_without_a_file_is_refused(tmp_path):
     for place in (tmp_path / "none.dat", tmp_path):
         with pytest.raises(ModelError, match="needs a readable file of Siconos or FCLIB"):

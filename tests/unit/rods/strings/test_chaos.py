@@ -108,6 +108,20 @@ def test_a_periodic_motion_is_a_point():
         st.solve(SAME, CRUDE, (0.0, 1.0), save=21).plot.section()
 
 
+def test_a_contact_that_goes_round_returns_to_its_places():
+    """Half a turn of the circle in each period of u1: two points, not a row of them."""
+    drift = st.rods.UserShape(lambda x: np.full_like(x, 0.5))
+    wave = st.rods.Sine(1, 1e-6)
+    strings = st.RollingStrings(
+        ends="periodic", s1=1.0, s2=1.0, u0=wave, v0=wave, u_t0=drift, v_t0=drift, nodes=9
+    )
+    run = st.solve(strings, CRUDE, (0.0, 60.0), save=1201)
+    assert run.variables["s1"].values[-1] > 30.0
+    place = run.plot.section().axes[0].lines[0].get_xdata()
+    assert place.size >= 8
+    np.testing.assert_allclose(place[2:], place[:-2], atol=1e-4)
+
+
 def test_an_early_breakdown_has_its_digits():
     system = st.read_scenario("string-breakdown").system
     found = breakdown(system, 4.0, steps=(2e-3, 1e-3), perturbations=(0.0, 1e-10))

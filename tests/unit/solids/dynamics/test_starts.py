@@ -242,3 +242,13 @@ def test_a_plate_without_mass_comes_down_on_a_block():
     run = moved(st.Solid([body], [contact], conditions, dimensionless=True))
     np.testing.assert_allclose(run.data["force_y"].values, -LOAD, rtol=2e-8)
     assert left(run) <= 1e-9
+
+
+def test_a_start_that_inverts_elements_is_reported():
+    """At the start time the top is driven below the fixed bottom: the energy is not defined."""
+    body = Body(rectangle(1.0, 1.0, (1, 1)), Q1(), NeoHookean(1.0, 0.3))
+    fall = Driven(Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, -2.0)))
+    solid = st.Solid([body], [], [Fixed(Boundary(0, "bottom")), fall], dimensionless=True)
+    run = st.solve(MovingSolid(solid), GeneralisedAlpha(steps=2), (1.0, 2.0), throw=False)
+    assert run.status is st.Status.UNCONVERGED
+    assert "forces in the initial position are not finite" in run.reason

@@ -114,7 +114,9 @@ def section(data: StringData) -> PaperFigure:
     ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.3))
     for k, (name, colour) in enumerate(STRINGS.items()):
         label = {"u": "s₁ on u", "v": "s₂ on v"}[name]
-        ax.plot(section[2 * k], section[2 * k + 1], ".", color=colour, ms=2.5, label=label)
+        # a contact that runs round a circle returns to the same place
+        place = section[2 * k] % data.length(name)
+        ax.plot(place, section[2 * k + 1], ".", color=colour, ms=2.5, label=label)
     style.scale_axis(ax.xaxis, "contact point s")
     style.scale_axis(ax.yaxis, "its velocity ṡ")
     style.key(ax, columns=2)
