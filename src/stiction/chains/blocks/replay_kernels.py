@@ -149,11 +149,8 @@ def replay(
     check_states(model, states, loads, compared, sizes, k.drive, k.worst[:6])
     worst = _worse(worst, k.worst, 6)
     log = _log(events, k, state.progress[0].events)
-    if check_log(model, states, loads, log, sizes, k.drive, k.worst):
-        worst = _worse(worst, k.worst, 7)
-    else:
-        worst = np.inf
-    replayed[b, 0] = worst
+    matches = check_log(model, states, loads, log, sizes, k.drive, k.worst)
+    replayed[b, 0] = _worse(worst, k.worst, 7) if matches else np.inf
 
 
 @kernel
