@@ -48,17 +48,6 @@ class RunData:
             why = f"the figures of {self.FAMILY} are drawn from these."
             raise ModelError("plot", got, needs, why, "solve it again and save the run as it is.")
 
-    def values(self, name: str) -> Floats:
-        """Return a variable as it was saved; the first axis is that of its samples or points."""
-        return np.asarray(self.run.variables[name].values, dtype=np.float64)
-
-    def has(self, *names: str) -> bool:
-        """Return whether the run holds these variables, each finite somewhere."""
-        return all(
-            name in self.run.variables and bool(np.isfinite(self.values(name)).any())
-            for name in names
-        )
-
     @property
     def time_word(self) -> str:
         """The label of time: dimensionless if the run has no unit of time."""

@@ -67,6 +67,13 @@ class RodData(RunData):
     NEEDED = _NEEDED
     FAMILY = "rods"
 
+    def has(self, name: str) -> bool:
+        """Return whether the run has a variable with any finite value."""
+        return name in self.run.variables and bool(np.isfinite(self._values(name)).any())
+
+    def _values(self, name: str) -> Floats:
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
     def contact(self, name: str) -> Floats:
         """Return a variable of contacts, (t, contact) or (t, contact, 3); NaN without a contact.
 
@@ -84,7 +91,7 @@ class RodData(RunData):
                 "this figure shows their contacts.",
                 "draw scene or energy instead.",
             )
-        values = self.values(name)
+        values = self._values(name)
         return values[:, None] if "contact" not in self.run.variables[name].dims else values
 
     @property
@@ -109,7 +116,7 @@ class RodData(RunData):
     @property
     def least_radius(self) -> float:
         """Radius of the thinnest rod [m]."""
-        return float(self.values("radius_of_node").min())
+        return float(self._values("radius_of_node").min())
 
     def sample(self, time: float | None) -> int:
         """Return the index of the saved state nearest to `time` [s]; the last for None.
@@ -133,9 +140,9 @@ class RodData(RunData):
 
         Verified by: tests/unit/rods/figures/test_figures.py::test_scene_holds_rods_and_contacts
         """
-        positions, of = self.values("position")[sample], self.rod_of_node
+        positions, of = self._values("position")[sample], self.rod_of_node
         numbers = np.unique(of)
-        radius = self.values("radius_of_node")
+        radius = self._values("radius_of_node")
         points, forces, slips = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, dtype=bool)
         if self.n_contact and self.has("contact_point"):
             points, forces, mode = (
@@ -158,9 +165,9 @@ class RodData(RunData):
     @functools.cached_property
     def box(self) -> tuple[Floats, Floats]:
         """Corners of a box around the rods over the whole run [m]."""
-        positions = self.values("position").reshape(-1, 3)
+        positions = self._values("position").reshape(-1, 3)
         positions = positions[np.isfinite(positions).all(axis=1)]
-        thick = float(self.values("radius_of_node").max())
+        thick = float(self._values("radius_of_node").max())
         return positions.min(axis=0) - thick, positions.max(axis=0) + thick
 
     @property
@@ -168,13 +175,15 @@ class RodData(RunData):
         """(t, partner, 2, 3) ends of cylinders, centres of spheres, axes of planes [m]."""
         if "partner_point" not in self.run.variables:
             return np.zeros((self.time.size, 0, 2, 3))
-        return self.values("partner_point")
+        return self._values("partner_point")
 
     def surfaces(self, points: Floats) -> tuple[Floats, ...]:
         """Return (n, m, 3) points [m] of the surfaces of partners at `points` (partner, 2, 3)."""
         if not len(points):
             return ()
-        each = zip(self.values("partner_shape"), points, self.values("partner_radius"), strict=True)
+        each = zip(
+            self._values("partner_shape"), points, self._values("partner_radius"), strict=True
+        )
         return tuple(surface(int(kind), at, float(r), self.box) for kind, at, r in each)
 
     @property
@@ -182,5 +191,5 @@ class RodData(RunData):
         """Largest contact force over the whole run [N]."""
         if not self.n_contact or not self.has("contact_force"):
             return 0.0
-        force = np.linalg.norm(self.values("contact_force"), axis=-1)
+        force = np.linalg.norm(self._values("contact_force"), axis=-1)
         return style.largest(force)

@@ -34,8 +34,8 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
 
     Verified by: tests/unit/rods/figures/test_player.py::test_frames_are_the_saved_rods
     """
-    finite = np.flatnonzero(np.isfinite(data.values("position")).all(axis=(1, 2)))
-    knots, saved = data.time[finite], data.values("position")[finite]
+    finite = np.flatnonzero(np.isfinite(_values(data, "position")).all(axis=(1, 2)))
+    knots, saved = data.time[finite], _values(data, "position")[finite]
     low, high = data.box
     layers: list[m.Layer] = [*_partners(data, finite, time), *_rods(data, time, knots, saved)]
     marks, arrows = _contacts(data, time, float(np.linalg.norm(high - low)))
@@ -56,12 +56,16 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
     return run_movie(data.run, time, views, notes, keys=keys, strip=strip)
 
 
+def _values(data: RodData, name: str) -> Floats:
+    return np.asarray(data.run.variables[name].values, dtype=np.float64)
+
+
 def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> list[m.Lines]:
     """Return the rods as lines, those of one radius as one layer.
 
     Between saved states `saved` at times `knots` they are interpolated.
     """
-    of, radius = data.rod_of_node, data.values("radius_of_node")
+    of, radius = data.rod_of_node, _values(data, "radius_of_node")
     every = math.ceil(of.size / _MOST_NODES)
     by_radius: dict[float, list[tuple[int, Ints]]] = {}
     for number, i in enumerate(np.unique(of)):

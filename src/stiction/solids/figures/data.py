@@ -126,6 +126,17 @@ class SolidData(RunData):
 
     # ---- variables
 
+    def values(self, name: str) -> Floats:
+        """Return a variable as it was saved; the first axis is that of its samples or points."""
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
+    def has(self, *names: str) -> bool:
+        """Return whether the run holds these variables, each finite somewhere."""
+        return all(
+            name in self.run.variables and bool(np.isfinite(self.values(name)).any())
+            for name in names
+        )
+
     def require(self, figure: str, *names: str) -> None:
         """Raise a ModelError that names the variables a figure misses."""
         missing = [name for name in names if not self.has(name)]

@@ -51,6 +51,10 @@ class FlowData(RunData):
         """Names of the states, in the order of the system."""
         return tuple(self.run.final)
 
+    def state(self, name: str) -> Floats:
+        """Return (t,) one state."""
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
     def unit(self, name: str) -> str:
         """Return the unit of a variable, "" where it has none."""
         unit = self.run.variables[name].unit
@@ -65,7 +69,8 @@ class FlowData(RunData):
     @property
     def multiplier(self) -> Floats:
         """(t, m) sign of h, the multiplier while sliding."""
-        return self.values("multiplier").reshape(self.time.size, -1)
+        values = np.asarray(self.run.variables["multiplier"].values, dtype=np.float64)
+        return values.reshape(self.time.size, -1)
 
     @property
     def n_surface(self) -> int:

@@ -61,7 +61,7 @@ def overview(data: FlowData) -> PaperFigure:
     )
     axes = [level[0] for level in panels]
     for ax, name in zip(axes[:-1], names, strict=True):
-        values = data.values(name)
+        values = data.state(name)
         if data.n_surface == 1:
             _bands(ax, data, 0)
         thinned = style.thin(values)

@@ -46,7 +46,7 @@ def phase(data: FlowData, axes: Sequence[str | None] = (None, None, None)) -> Pa
         ax: Any = figure.add_axes(box, projection="3d", computed_zorder=False)
     else:
         ((ax,),) = style.grid(figure, margins=(0.62, 0.16, 0.42, 0.42))
-    series = np.stack([data.values(name) for name in names])
+    series = np.stack([data.state(name) for name in names])
     path(ax, series, _one_mode(data))
     kinds = _marks(ax, data, names)
     ends: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4.0, "mec": style.INK, "mew": 0.8}

@@ -64,7 +64,7 @@ class FlowFrames:
     def known(self, name: str) -> Floats:
         """Return (k,) a state at the knots."""
         _, sample, event = self._knot_samples
-        saved = self.data.values(name)
+        saved = self.data.state(name)
         log = self.data.run.event_log
         after = np.asarray(log.columns.get(f"{name}_after", log.columns.get(name, np.zeros(0))))
         if not after.size:
@@ -82,7 +82,7 @@ class FlowFrames:
 
     def variable(self, name: str) -> Floats:
         """Return (f,) a saved variable, by linear interpolation."""
-        return between(self.time, self.data.time, self.data.values(name))
+        return between(self.time, self.data.time, self.data.state(name))
 
     @functools.cached_property
     def modes(self) -> Ints:

@@ -173,8 +173,8 @@ def _orbit(ax: Any, data: FlowData, *, after_two_fold: bool) -> None:
     first = {kind: time for time, kind in reversed(data.losses)}
     begin = first.get("two_fold", -np.inf) if after_two_fold else -np.inf
     shown = (data.time >= begin) & (data.time <= first.get("codim2_line", np.inf))
-    lateral = 1e3 * data.values("slip_velocity")
-    series = np.stack([data.values("r"), data.values("omega"), lateral])
+    lateral = 1e3 * np.asarray(data.run.variables["slip_velocity"].values, dtype=np.float64)
+    series = np.stack([data.state("r"), data.state("omega"), lateral])
     path(ax, series[:, shown], data.mode[shown, 0], width=0.9)
 
 

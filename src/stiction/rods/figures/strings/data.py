@@ -64,6 +64,14 @@ class StringData(RunData):
     NEEDED = _NEEDED
     FAMILY = "strings"
 
+    def has(self, name: str) -> bool:
+        """Return whether the run has a variable."""
+        return name in self.run.variables
+
+    def values(self, name: str) -> Floats:
+        """Return the array of a saved variable."""
+        return np.asarray(self.run.variables[name].values, dtype=np.float64)
+
     def place(self, name: str) -> Floats:
         """Return (node,) positions at which the field of string `name`, u or v, is saved."""
         return self.values("x" if name == "u" else "y")
