@@ -49,9 +49,6 @@ for name in ("Dahl", "LuGre", "ElastoPlastic", "BoucWen", "RateAndStateFriction"
     for method in (st.chains.Radau(), st.ThetaStepper(0.001)):
         st.solve(chain, method, (0.0, 0.01), throw=False)
 import numpy as np
-from stiction.chains.theta.event_kernels import joined
-from stiction.chains.theta.state import Events
-joined([Events(np.zeros((20_000, 5)), np.zeros((20_000, 3), np.int32), 0)], 1.0, 1)
 of, to = ["x[0]"], ["law.mu_kinetic", "load.rate", "x0"]
 for law in (st.StaticKinetic(0.3, 0.25), st.ExponentialWeakening(0.3, 0.25, 0.5), mine):
     chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, law=law, load=st.Ramp(3.0))

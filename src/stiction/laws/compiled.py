@@ -87,7 +87,6 @@ class CompiledLaw:
             # addresses have fewer than 53 bits, so a float holds them exactly
             addresses = [np.full(table.n, float(own.address)) for own in self._own]
             parameters = [*addresses, *parameters]
-        self._parameters, self._shares = parameters, law.formulas.shares
         k, s = len(parameters), law.n_state
         self.n_state, self.first_state = s, lk.place_of(k, s)
         self.rows = np.zeros((table.n if asked else 0, lk.width_of(k, s)))
@@ -172,22 +171,7 @@ class CompiledLaw:
         def filling(*arguments: Any) -> None:
             guarded(*arguments)
 
-        made = PythonFunction(guarded if value else filling, _C_KIND[kind])
-        if kind == _SHARE and self._shares is not None:
-            made.call.together = self._together  # type: ignore[attr-defined]
-        return made
-
-    def _together(
-        self, k: int, v: Floats, factor: Floats, w: Floats, e: Floats, at: npt.NDArray[np.int64]
-    ) -> Any:
-        """Return Taylor coefficient k of the contacts `at`, for plain kernels."""
-        assert self._shares is not None
-        try:
-            return self._shares(k, v, factor, w, e, [row[at] for row in self._parameters])
-        except Exception as error:  # noqa: BLE001
-            # stored for `check`, as exceptions in compiled code
-            self._error = error
-            return np.full(at.size, np.nan)
+        return PythonFunction(guarded if value else filling, _C_KIND[kind])
 
 
 def addresses(*formulas: Formula | None) -> tuple[list[Any], list[int]]:

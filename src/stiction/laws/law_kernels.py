@@ -14,7 +14,6 @@ for every contact that sticks, slips or reverses. Nothing else writes to z.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -31,7 +30,6 @@ __all__ = [
     "law_value",
     "place_of",
     "share_term",
-    "shares_at",
     "width_of",
 ]
 
@@ -96,15 +94,6 @@ def _share_at(
     """Return formula(k, v, factor, w, step, e, p) for the formula at `address`."""
     formula = python_at(address, C_SHARE)
     return cast(float, formula(k, v, factor, w, step, e, _pointer(p)))
-
-
-def shares_at(address: int) -> Callable[..., Any] | None:
-    """Return the vectorised formula of `share` in plain Python, or None.
-
-    It takes (k, v, factor, w, e, contacts): numbers of the contacts i at v[i], with w and e as
-    in `Formulas.shares`.
-    """
-    return getattr(python_at(address, C_SHARE), "together", None)
 
 
 @kernel

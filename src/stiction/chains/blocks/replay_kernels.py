@@ -19,6 +19,7 @@ from stiction.chains.event_driven.state import (
     State,
 )
 from stiction.chains.replay.inclusion_kernels import (
+    Loads,
     Log,
     Model,
     SavedSamples,
@@ -142,15 +143,14 @@ def replay(
         p.sine_phase,
     )
     sizes = Sizes(k.bound, k.hold, speed, place, unit)
+    none = k.hold[:0]
+    loads = Loads(none, none, none, k.follows[:0])
     # the friction inclusion in all states, then the recorded events
-    check_states(model, states, compared, sizes, k.drive, k.worst[:6])
+    check_states(model, states, loads, compared, sizes, k.drive, k.worst[:6])
     worst = _worse(worst, k.worst, 6)
     log = _log(events, k, state.progress[0].events)
-    if check_log(model, states, log, sizes, k.drive, k.worst):
-        worst = _worse(worst, k.worst, 7)
-    else:
-        worst = np.inf
-    replayed[b, 0] = worst
+    matches = check_log(model, states, loads, log, sizes, k.drive, k.worst)
+    replayed[b, 0] = _worse(worst, k.worst, 7) if matches else np.inf
 
 
 @kernel

@@ -22,7 +22,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven import numpy_series
 from stiction.chains.event_driven.state import Problem, Scratch
 from stiction.laws.law_kernels import law_value, share_term
 from stiction.numerics.callback import call
@@ -92,7 +91,7 @@ def load_series(p: Problem, t: float, segment: int, f: Floats) -> None:
             factor *= p.sine_frequency[j] / (p.rate * (k + 1))
 
 
-@kernel(plain=numpy_series.expand)
+@kernel
 def expand(
     p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> None:

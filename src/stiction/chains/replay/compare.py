@@ -145,9 +145,8 @@ class _Replay:
         self.worst: tuple[float, float | None, str] = (0.0, None, "")
         self.fraction = 1.0
         self._set_scales(rate)
-        # jumps of the load are handled by the NumPy functions only
-        plain = own_load or f.may_jump or jit.mode() != "compiled"
-        self.compiled = trajectory.problem is not None and not plain
+        # a user's load and jumps of the load are evaluated here, not by kernels
+        self.special = own_load or f.may_jump
 
     def _set_scales(self, rate: float) -> None:
         """Set the scales of differences, so that rounding of the terms of forces does not count."""
@@ -197,30 +196,35 @@ class _Replay:
 
     def check_motion(self) -> None:
         """Integrate the intervals again, and test the inclusion at both ends."""
-        trajectory, h, f = self.trajectory, self.history, self.f
+        from stiction.chains.replay import inclusion_kernels as ik
+
+        f, h, trajectory = self.f, self.history, self.trajectory
+        self._states = states = ik.States(
+            trajectory.time, trajectory.x, trajectory.v, trajectory.mode, trajectory.follows
+        )
+        self._model = ik.Model(*f.numbers)
+        sizes = (f.bound[:, 0], self.hold[:, 0], self.speed, self.place, f.rate or 1.0)
+        self._sizes = ik.Sizes(*sizes)
+        self._loads = ik.Loads(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.bool_))
+        self.drive, worst = np.empty((trajectory.time.size, f.n)), np.empty((len(ik.OF_STATES), 2))
         if trajectory.time.size == 0:
-            self.fraction, self.drive = 0.0, np.empty((f.n, 0))
+            self.fraction = 0.0
             return
-        k = np.flatnonzero(trajectory.follows[1:])
-        samples, before = self._saved_samples()
-        steps = self._selected_intervals(k)
-        if self.compiled:
-            self._compiled_motion(k, steps, samples, before)
-            return
-        start, row_x, row_v = np.concatenate([steps, before]), h.x[samples], h.v[samples]
-        t0, t1 = (
-            trajectory.time[start],
-            np.concatenate([trajectory.time[steps + 1], h.time[samples]]),
-        )
-        x, v, mode = (
-            a.T.copy() for a in (trajectory.x, trajectory.v, trajectory.mode.astype(np.float64))
-        )
-        intervals = Intervals(t0, t1, x[:, start], v[:, start], mode[:, start], f.segment_at(t0))
-        x1 = np.concatenate([x[:, steps + 1], row_x.T], axis=1)
-        v1 = np.concatenate([v[:, steps + 1], row_v.T], axis=1)
-        self._integrate(intervals, x1, v1)
-        self._check_inclusion(x, v, mode, k)
-        self._check_saved_friction(samples, intervals, steps.size, x1, v1)
+        steps = self._selected_intervals(np.flatnonzero(trajectory.follows[1:]))
+        sample, before = self._saved_samples()
+        sliding = self._sliding(h.v[sample], trajectory.mode[before])
+        samples = ik.SavedSamples(sample, before, h.time, h.x, h.v, h.mode, h.friction, sliding)
+        s = steps.size + sample.size
+        time, segment, mode = np.empty((s, 2)), np.empty(s, np.int64), np.empty((s, f.n), np.int8)
+        start, goal = np.empty((2, s, 2, f.n))
+        ik.gather(f.segments.time, states, samples, steps, time, segment, start, mode, goal)
+        off = self._end_differences(time, segment, start, mode, goal)
+        moves = bool(mode.any())
+        self.record(off, time[:, 1], _MOTION if moves else "an equilibrium")
+        if self.special:
+            self._loads = ik.Loads(*self._special_loads(h.time[sample], trajectory.time[before]))
+        ik.check_states(self._model, states, self._loads, samples, self._sizes, self.drive, worst)
+        self._note_each(worst, ik.OF_STATES)
         self._covered_time(steps)
 
     def _covered_time(self, steps: Ints) -> None:
@@ -230,63 +234,89 @@ class _Replay:
         asked = time[-1] - time[0]
         self.fraction = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
-    def _compiled_motion(self, k: Ints, steps: Ints, sample: Ints, before: Ints) -> None:
-        """Do the work of `check_motion` by compiled kernels, state by state."""
-        from stiction.chains.replay import inclusion_kernels as ik
-
-        f, h, trajectory, problem = self.f, self.history, self.trajectory, self.trajectory.problem
-        assert problem is not None
-        self._states = states = ik.States(
-            trajectory.time, trajectory.x, trajectory.v, trajectory.mode, trajectory.follows
-        )
-        sliding = self._sliding(h.v[sample], trajectory.mode[before])
-        samples = ik.SavedSamples(sample, before, h.time, h.x, h.v, h.mode, h.friction, sliding)
-        s = steps.size + sample.size
-        time, segment, mode = np.empty((s, 2)), np.empty(s, np.int64), np.empty((s, f.n), np.int8)
-        start, goal = np.empty((2, s, 2, f.n))
-        ik.gather(problem.segment_time, states, samples, steps, time, segment, start, mode, goal)
-        off = self._end_differences(time, segment, start, mode, goal)
-        moves = bool(mode.any())
-        self.record(off, time[:, 1], _MOTION if moves else "an equilibrium")
-        sizes = (f.bound[:, 0], self.hold[:, 0], self.speed, self.place, f.rate or 1.0)
-        self._sizes = ik.Sizes(*sizes)
-        self.drive, worst = np.empty((trajectory.time.size, f.n)), np.empty((len(ik.OF_STATES), 2))
-        self._model = ik.Model(*f.numbers)
-        ik.check_states(self._model, states, samples, self._sizes, self.drive, worst)
-        self._note_each(worst, ik.OF_STATES)
-        self._covered_time(steps)
-
     def _end_differences(
         self, time: Floats, segment: Ints, start: Floats, mode: npt.NDArray[np.int8], goal: Floats
     ) -> Floats:
         """Return (s,) differences at the ends of intervals between integration and run."""
-        from stiction.chains.replay import kernels
-
-        f, problem, end = self.f, self.trajectory.problem, np.empty_like(start)
-        assert problem is not None
-        work, length = np.empty((kernels.WORK_ROWS, f.n + 2)), time[:, 1] - time[:, 0]
         sizes = np.array([self.place, self.speed])
+
+        def difference_of(at: Ints | slice, parts: Floats | None = None) -> Floats:
+            end = self._ends(time[at], segment[at], start[at], mode[at], parts)
+            return np.asarray((np.abs(end - goal[at]).max(axis=2) / sizes).max(axis=1))
+
         if self.exact:
-            rate = linear.rate_of(f)
-            # intervals of stick need no series
-            longest = linear.terms(rate * float(length[mode.any(axis=1)].max(initial=0.0)))
-            weight = np.zeros(longest + 2 + 4 * f.segments.amplitude.size)
-            kernels.linear_ends(problem, rate, time, segment, start, mode, end, work, weight)
-            return np.asarray((np.abs(end - goal).max(axis=2) / sizes).max(axis=1))
-
-        def difference_of(at: Ints | slice, parts: Floats) -> Floats:
-            counts = parts.astype(np.int64)
-            reached, initial = end[: counts.size], (start[at], mode[at])
-            kernels.smooth_ends(
-                problem, f.law.convex, time[at], segment[at], counts, *initial, reached, work
-            )
-            return np.asarray((np.abs(reached - goal[at]).max(axis=2) / sizes).max(axis=1))
-
-        rate = f.rate + f.steepness
+            return difference_of(slice(None))
+        rate = self.f.rate + self.f.steepness
+        length = time[:, 1] - time[:, 0]
         parts = np.ceil(length * (rate / (1.2 * _SHORT_SPACING))).clip(1, _MOST_STEPS)
         off = difference_of(slice(None), parts)
         self._halve_steps(off, parts, difference_of)
         return off
+
+    def _ends(
+        self,
+        time: Floats,
+        segment: Ints,
+        start: Floats,
+        mode: npt.NDArray[np.int8],
+        parts: Floats | None,
+    ) -> Floats:
+        """Return (s, 2, n) states at the ends of intervals; see `kernels.linear_ends`.
+
+        Parameters
+        ----------
+        parts : (s,) numbers of steps of the Runge-Kutta method; None for constant friction
+        """
+        from stiction.chains.replay import kernels
+
+        f, problem, end = self.f, self.trajectory.problem, np.empty_like(start)
+        moving = np.asarray(mode.any(axis=1))
+        if jit.mode() == "plain":
+            # stuck masses are at rest, or move with the belt
+            end[:, 0] = start[:, 0] + start[:, 1] * (time[:, 1] - time[:, 0])[:, None]
+            end[:, 1] = start[:, 1]
+            if moving.any():
+                x, v = start.transpose(1, 2, 0)
+                every = Intervals(time[:, 0], time[:, 1], x, v, mode.T.astype(np.float64), segment)
+                part = every.part(moving)
+                ends = (
+                    linear.ends(f, part) if parts is None else smooth.ends(f, part, parts[moving])
+                )
+                end[moving] = np.stack(ends).transpose(2, 0, 1)
+            return end
+        assert problem is not None
+        work = np.empty((kernels.WORK_ROWS, f.n + 2))
+        if parts is None:
+            rate = linear.rate_of(f)
+            # intervals of stick need no series
+            longest = float((time[moving, 1] - time[moving, 0]).max(initial=0.0))
+            weight = np.zeros(linear.terms(rate * longest) + 2 + 4 * f.segments.amplitude.size)
+            kernels.linear_ends(problem, rate, time, segment, start, mode, end, work, weight)
+        else:
+            counts = parts.astype(np.int64)
+            kernels.smooth_ends(
+                problem, f.law.convex, time, segment, counts, start, mode, end, work
+            )
+        return end
+
+    def _special_loads(
+        self, t: Floats, begin: Floats
+    ) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+        """Return the arrays of `inclusion_kernels.Loads`, by the function and the jumps of a load.
+
+        Parameters
+        ----------
+        t, begin : (r,) times of the saved samples, and of the states before them [s]
+        """
+        f, time = self.f, self.trajectory.time
+        jumps = np.isin(time, f.segments.time) & f.may_jump
+        # the load may jump at a state: its values just after and just before
+        after = f.load(np.where(jumps, np.nextafter(time, np.inf), time), f.segment_at(time))
+        before, at = after.copy(), np.flatnonzero(jumps[1:]) + 1
+        earlier = time[at - 1]
+        before[at] = f.load(np.nextafter(time[at], earlier), f.segment_at(earlier))
+        jumps &= time != f.segments.time[0]
+        return after, before, f.load(t, f.segment_at(begin)), jumps
 
     def _sliding(self, v: Floats, mode: npt.NDArray[np.int8]) -> Floats:
         """Return the magnitude (r, n) of kinetic friction [N] at (r, n) velocities."""
@@ -322,51 +352,8 @@ class _Replay:
             return k
         return np.sort(np.concatenate([slips[_evenly_spaced(slips.size, most)], k[~moves]]))
 
-    def _integrate(self, intervals: Intervals, x1: Floats, v1: Floats) -> None:
-        """Integrate, compare with the states at the ends, and halve steps where they differ."""
-        # stuck masses are at rest, or move with the belt
-        x, v = intervals.x + intervals.v * (intervals.t1 - intervals.t0), intervals.v
-        moving = np.flatnonzero(intervals.mode.any(axis=0))
-        if moving.size == 0:
-            self.record(self._difference(x - x1, v - v1), intervals.t1, "an equilibrium")
-            return
-        every = moving.size == intervals.t0.size
-        part = intervals if every else intervals.part(moving)
-        if self.exact:
-            ends = self._linear_ends(part)
-        else:
-            rate = self.f.rate + self.f.steepness
-            parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _SHORT_SPACING))).clip(
-                1, _MOST_STEPS
-            )
-            ends = self._smooth_ends(part, parts)
-        if every:
-            off = self._difference(ends[0] - x1, ends[1] - v1)
-        else:
-            v = v.copy()
-            x[:, moving], v[:, moving] = ends
-            off = self._difference(x - x1, v - v1)
-        if not self.exact and not off.max() <= 0.1 * self.limit:
-            where = slice(None) if every else moving
-            off[where] = self._smooth_differences(
-                part, parts, off[where], x1[:, where], v1[:, where]
-            )
-        self.record(off, intervals.t1, _MOTION)
-
-    def _smooth_differences(
-        self, intervals: Intervals, parts: Floats, off: Floats, x1: Floats, v1: Floats
-    ) -> Floats:
-        """Return (s,) differences by the Runge-Kutta method, with steps halved as needed."""
-
-        def difference_of(at: Ints, parts: Floats) -> Floats:
-            x, v = self._smooth_ends(intervals.part(at), parts)
-            return self._difference(x - x1[:, at], v - v1[:, at])
-
-        self._halve_steps(off, parts, difference_of)
-        return off
-
     def _halve_steps(
-        self, off: Floats, parts: Floats, difference_of: Callable[[Ints, Floats], Floats]
+        self, off: Floats, parts: Floats, difference_of: Callable[[Ints | slice, Floats], Floats]
     ) -> None:
         """Halve the steps of intervals that disagree, as long as this changes the differences.
 
@@ -385,65 +372,6 @@ class _Replay:
             changes = np.abs(off[left] - before) > 0.01 * off[left]
             left = left[(off[left] > 0.1 * self.limit) & changes]
 
-    def _linear_ends(self, intervals: Intervals) -> tuple[Floats, Floats]:
-        if self.trajectory.problem is None or jit.mode() == "plain":
-            return linear.ends(self.f, intervals)
-        from stiction.chains.replay import kernels
-
-        problem, rate = self.trajectory.problem, linear.rate_of(self.f)
-        time, start, modes, end, work = _kernel_arrays(intervals, kernels.WORK_ROWS)
-        longest = linear.terms(rate * float((intervals.t1 - intervals.t0).max()))
-        weight = np.zeros(longest + 2 + 4 * problem.sine_amplitude.size)
-        kernels.linear_ends(problem, rate, time, intervals.segment, start, modes, end, work, weight)
-        return end[:, 0].T, end[:, 1].T
-
-    def _smooth_ends(self, intervals: Intervals, parts: Floats) -> tuple[Floats, Floats]:
-        if self.trajectory.problem is None or jit.mode() == "plain":
-            return smooth.ends(self.f, intervals, parts)
-        from stiction.chains.replay import kernels
-
-        time, start, modes, end, work = _kernel_arrays(intervals, kernels.WORK_ROWS)
-        counts, problem = parts.astype(np.int64), self.trajectory.problem
-        kernels.smooth_ends(
-            problem, self.f.law.convex, time, intervals.segment, counts, start, modes, end, work
-        )
-        return end[:, 0].T, end[:, 1].T
-
-    def _difference(self, place: Floats, speed: Floats) -> Floats:
-        """Return (s,) differences over the largest displacement and speed."""
-        far, fast = np.abs(place).max(axis=0), np.abs(speed).max(axis=0)
-        return np.asarray(np.maximum(far / self.place, fast / self.speed))
-
-    def _check_inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
-        """Test the friction inclusion at both ends of intervals."""
-        f, time = self.f, self.trajectory.time
-        now = time
-        if f.may_jump:
-            # the load may jump here: use its value after the jump
-            now = np.where(np.isin(time, f.segments.time), np.nextafter(time, np.inf), time)
-        self.drive = f.drive(x, v, now, f.segment_at(time))
-        slip = v - f.belt
-        self._stick_and_slip(time, self.drive, slip, mode)
-        drive, end = self.drive[:, k + 1], time[k + 1]
-        if f.may_jump:
-            # at the end of an interval use the value before the jump
-            at = np.flatnonzero(np.isin(end, f.segments.time))
-            t, segment = np.nextafter(end[at], time[k][at]), f.segment_at(time[k][at])
-            after, later = now[k + 1][at], f.segment_at(end[at])
-            drive[:, at] += f.load_vector * (f.load(t, segment) - f.load(after, later))
-        self._stick_and_slip(end, drive, slip[:, k + 1], mode[:, k])
-
-    def _stick_and_slip(self, t: Floats, drive: Floats, slip: Floats, mode: Floats) -> None:
-        stuck = mode == 0.0
-        excess = np.abs(drive)
-        excess -= self.f.bound
-        excess *= stuck
-        excess /= self.hold
-        self.record(excess, t, "friction of a stuck mass above its bound")
-        wrong = np.where(stuck, np.abs(slip), -mode * slip)
-        wrong /= self.speed
-        self.record(wrong, t, "slip against the mode")
-
     # ---- saved samples
 
     def _saved_samples(self) -> tuple[Ints, Ints]:
@@ -459,78 +387,32 @@ class _Replay:
         known &= short | ~self._moves[before]
         return samples[known], before[known]
 
-    def _check_saved_friction(
-        self, samples: Ints, intervals: Intervals, first: int, x: Floats, v: Floats
-    ) -> None:
-        """Compare mode and friction of saved samples with the states before them and the law."""
-        f, h, t = self.f, self.history, intervals.t1[first:]
-        mode, x, v = intervals.mode[:, first:], x[:, first:], v[:, first:]
-        self.record(np.abs(h.mode[samples].T - mode), t, "the mode of a saved sample")
-        drive = f.drive(x, v, t, intervals.segment[first:])
-        force = np.where(mode == 0.0, drive, mode * f.friction(mode * (v - f.belt)))
-        force += h.friction[samples].T
-        self.record(np.abs(force) / self.hold, t, "the friction of a saved sample")
-
     # ---- events
 
     def check_events(self) -> None:
         """Test that events and mode changes of the trajectory match, and the condition of each."""
-        trajectory, f, events = self.trajectory, self.f, self.history.all_events()
-        if self.compiled and trajectory.time.size and self._compiled_events():
-            return
-        first = np.sign(trajectory.v[:1] - f.belt).astype(np.int8)
-        mode = np.concatenate([first, trajectory.mode])
-        changes = mode[1:] != mode[:-1]
-        logged = self._events_in_intervals(events.time)
-        if not trajectory.follows[1:].all():
-            changes[1:] &= trajectory.follows[1:, None]
-        sample, mass = np.nonzero(changes)
-        if logged is None:
-            logged = np.arange(events.time.size)
-        time, before, after = trajectory.time[sample], mode[sample, mass], mode[sample + 1, mass]
-        if logged.size != time.size:
-            at = self._first_difference(events.time[logged], time)
-            self.record(np.ones(1), at, "an event in the log or in the motion, but not in both")
-            return
-        if time.size == 0:
-            return
-        other = (events.mass[logged] != mass) | (events.before[logged] != before)
-        other |= events.after[logged] != after
-        self.record(other.astype(np.float64), time, "an event of another mass or kind")
-        late = np.abs(events.time[logged] - time) * (f.rate or 1.0)
-        self.record(late, time, "the time of an event")
-        far = np.abs(events.x[logged] - trajectory.x[sample, mass]) / self.place
-        self.record(far, time, "the displacement of an event")
-        fast = np.abs(events.v[logged] - trajectory.v[sample, mass]) / self.speed
-        self.record(fast, time, "the velocity of an event")
-        self._check_conditions(sample, mass, before, after, logged)
-
-    def _compiled_events(self) -> bool:
-        """Do the work of `check_events` by a kernel; return whether events and changes pair up."""
         from stiction.chains.replay import inclusion_kernels as ik
 
-        e, logged = (
-            self.history.all_events(),
-            self._events_in_intervals(self.history.all_events().time),
-        )
-        if logged is None:
-            logged = np.arange(e.time.size)
+        e = self.history.all_events()
+        logged = self._events_in_intervals(e.time)
         before, after = (np.asarray(modes, dtype=np.int64) for modes in (e.before, e.after))
         log = ik.Log(
             logged, e.time, e.mass, before, after, e.x, e.v, e.friction_left, e.friction_right
         )
         worst = np.empty((len(ik.OF_EVENTS), 2))
-        if not ik.check_log(self._model, self._states, log, self._sizes, self.drive, worst):
-            self.drive = self.drive.T
-            return False
-        self._note_each(worst, ik.OF_EVENTS)
-        return True
+        if ik.check_log(
+            self._model, self._states, self._loads, log, self._sizes, self.drive, worst
+        ):
+            self._note_each(worst, ik.OF_EVENTS)
+            return
+        at = self._first_difference(e.time[logged])
+        self.record(np.ones(1), at, "an event in the log or in the motion, but not in both")
 
-    def _events_in_intervals(self, time: Floats) -> Ints | None:
-        """Return the events that lie in recorded parts of the trajectory; None for all."""
+    def _events_in_intervals(self, time: Floats) -> Ints:
+        """Return the events that lie in recorded parts of the trajectory."""
         trajectory = self.trajectory
         if trajectory.follows[1:].all():
-            return None
+            return np.arange(time.size)
         first = np.flatnonzero(~trajectory.follows[1:]) + 1
         start = np.concatenate([[0], first])
         stop = np.concatenate([first, [trajectory.time.size]]) - 1
@@ -540,58 +422,15 @@ class _Replay:
         inside &= (time > trajectory.time[start[at.clip(0)]]) | (at == 0)
         return np.flatnonzero(inside)
 
-    def _first_difference(self, one: Floats, two: Floats) -> Floats:
+    def _first_difference(self, one: Floats) -> Floats:
+        """Return the first time (1,) at which events and mode changes differ, by event times."""
+        states = self._states
+        first = np.sign(states.v[:1] - self.f.belt).astype(np.int8)
+        changes = np.diff(np.concatenate([first, states.mode]), axis=0) != 0
+        changes[1:] &= states.follows[1:, None]
+        two = states.time[np.nonzero(changes)[0]]
         size = min(one.size, two.size)
         off = np.flatnonzero(one[:size] != two[:size])
         at = int(off[0]) if off.size else size
         longer = one if one.size > two.size else two
         return longer[at : at + 1]
-
-    def _check_conditions(
-        self, sample: Ints, mass: Ints, before: Ints, after: Ints, logged: Ints
-    ) -> None:
-        """Test the conditions of release, stop and reversal."""
-        f, t, events = self.f, self.trajectory.time[sample], self.history.all_events()
-        force, bound = self.drive[mass, sample], f.bound[mass, 0]
-        hold = self.hold[mass, 0]
-        if f.may_jump:
-            # at a jump of the load the event may hold its value on either side
-            clear = ~np.isin(t, f.segments.time[1:])
-            logged, sample, mass, t = (
-                logged[clear],
-                sample[clear],
-                mass[clear],
-                t[clear],
-            )
-            before, after, force = (
-                before[clear],
-                after[clear],
-                force[clear],
-            )
-            bound, hold = bound[clear], hold[clear]
-        # after release the drive exceeds the bound in the direction of slip, in stick it does not
-        missing = np.where(after == 0, np.abs(force) - bound, bound - after * force) / hold
-        self.record(missing, t, "the drive at an event")
-        slip = self.trajectory.v[sample, mass] - f.belt
-        begins = (t == self.history.time[0]) & (before != 0)
-        self.record(np.where(begins, 0.0, np.abs(slip)) / self.speed, t, "slip at an event")
-        # friction of the event on both sides: the reaction in stick, the law in slip
-        law = f.kinetic[mass, 0]
-        if not f.law.constant:
-            law = f.friction(np.zeros((f.n, 1)))[mass, 0]
-        left = np.where(before == 0, force, before * law) + events.friction_left[logged]
-        right = np.where(after == 0, force, after * law) + events.friction_right[logged]
-        off = np.maximum(np.abs(left), np.abs(right)) / hold
-        self.record(off, t, "the friction of an event")
-
-
-def _kernel_arrays(
-    intervals: Intervals, samples: int
-) -> tuple[Floats, Floats, npt.NDArray[np.int8], Floats, Floats]:
-    """Return times, initial states, modes, an array for end states, and a work array."""
-    n, s = intervals.x.shape
-    start = np.empty((s, 2, n))
-    start[:, 0], start[:, 1] = intervals.x.T, intervals.v.T
-    time = np.stack([intervals.t0, intervals.t1], axis=1)
-    modes = np.ascontiguousarray(intervals.mode.T, dtype=np.int8)
-    return time, start, modes, np.empty((s, 2, n)), np.empty((samples, n + 2))

@@ -145,13 +145,6 @@ class Forces:
             force += self.plate_k * (self.plate_speed * t)
         return np.asarray(force)
 
-    def drive(self, x: Floats, v: Floats, t: Floats, segment: Ints) -> Floats:
-        """Return the force on each mass without friction [N], (n, s)."""
-        out = np.empty_like(x)
-        self.pull(x, v, out)
-        out += self.push(t, self.load(t, segment))
-        return out
-
     def friction(self, speed: Floats) -> Floats:
         """Return the magnitude of kinetic friction [N] at (n, s) slip speeds."""
         if self.law.constant:

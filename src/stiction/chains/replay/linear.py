@@ -114,7 +114,6 @@ class _Waves:
     def __init__(self, forces: Forces, t: Floats, rate: float) -> None:
         p = forces.segments
         angle = np.multiply.outer(p.angular_frequency, t) + p.phase[:, None]
-        self.any = p.amplitude.size > 0
         self._step = (p.angular_frequency / rate)[:, None]
         self._size = p.amplitude
         self._sine, self._cosine = np.sin(angle), np.cos(angle)

@@ -37,7 +37,7 @@ class Trajectory:
     x, v : (m, n) displacements [m] and velocities [m/s]
     mode : (m, n) -1 slip-, 0 stick, 1 slip+, from that state on
     follows : (m,) whether no state is missing between a state and the one before it
-    problem : arguments of compiled kernels; None without them
+    problem : arguments of compiled kernels; None without states
     owners : references that keep the functions alive whose addresses are in `problem`
     """
 

@@ -8,7 +8,6 @@ one event. The callers are `theta.integrator` and `blocks`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +23,9 @@ from stiction.chains.theta.state import (
     Events,
 )
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.jit import kernel, mode
+from stiction.numerics.jit import kernel
 
-__all__ = ["NEAR", "count_joined", "counted", "join", "join_at_once", "joined"]
+__all__ = ["NEAR", "count_joined", "counted", "join", "joined"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -35,7 +34,7 @@ ModeArray = npt.NDArray[np.int8]
 # two mode changes of a mass within this many steps may be one event: successive steps differ by h,
 # others by at least 2 h, so a number between decides whatever the rounding of times
 NEAR = 1.5
-# number of events from which the compiled loop is faster
+# number of events from which they are joined only when they are read
 _MANY = 20_000
 
 
@@ -59,24 +58,18 @@ def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Mo
     rows = sum(block.changes.shape[0] for block in blocks)
     columns = np.empty((5, rows))
     mass, modes = np.empty(rows, np.int64), np.empty((2, rows), np.int8)
-    made = 0
-    if rows >= _MANY and mode() == "compiled":
-        last = np.full(n + 1, -1)
-        for block in blocks:
-            made = join(block, h, columns, mass, modes, last, made)
-    else:
-        values = np.concatenate([block.values for block in blocks])
-        changes = np.concatenate([block.changes for block in blocks])
-        made = join_at_once(values, changes, h, columns, mass, modes)
+    last, made = np.full(n + 1, -1), 0
+    for block in blocks:
+        made = join(block, h, columns, mass, modes, last, made)
     return columns[:, :made], mass[:made], modes[:, :made]
 
 
 def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | None:
     """Return the number of events of `joined`, and the first slip time of each mass (n,) or NaN.
 
-    None if there are few events, which are then joined at once, and in plain Python.
+    None if there are few events, which are then joined at once.
     """
-    if sum(block.changes.shape[0] for block in blocks) < _MANY or mode() != "compiled":
+    if sum(block.changes.shape[0] for block in blocks) < _MANY:
         return None
     kinds, onset = Kinds.table(), np.full(n + 1, np.nan)
     time, modes = np.full(n + 1, -np.inf), np.zeros((2, n + 1), np.int8)
@@ -84,40 +77,6 @@ def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | 
         count_joined(block, h, time, modes, onset, kinds[0])
     every = kinds[0]
     return every.slip + every.stick + every.reverse, onset[:n]
-
-
-def join_at_once(
-    values: Floats, changes: Any, h: float, columns: Floats, mass: Ints, modes: ModeArray
-) -> int:
-    """Merge the events of a run in NumPy, with the results of `join`."""
-    order = np.argsort(changes[:, MASS], kind="stable")
-    which, before, after = changes[order].T
-    time = values[order, TIME]
-    # successive events of one mass within NEAR steps
-    near = (which[1:] == which[:-1]) & (time[1:] - time[:-1] < NEAR * h)
-    # slip, stick, reversed slip
-    turned = (after[:-1] == 0) & (after[1:] == -before[:-1])
-    # slip, reversed slip, stick
-    arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
-    pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
-    # two overlapping pairs have an event in common: of successive overlapping pairs use the first,
-    # third, ...
-    at = np.arange(pairs.size)
-    begins = np.diff(pairs, prepend=-2) > 1
-    in_row = at - np.maximum.accumulate(np.where(begins, at, 0))
-    pairs = pairs[in_row % 2 == 0]
-    first, second = order[pairs], order[pairs + 1]
-    separate = np.ones(changes.shape[0], bool)
-    separate[second] = False
-    place = np.cumsum(separate) - 1
-    made = int(np.count_nonzero(separate))
-    columns[:, :made], mass[:made] = values[separate].T, changes[separate, MASS]
-    modes[:, :made] = changes[separate, MODE_BEFORE:].T
-    modes[1, place[first]], columns[FRICTION_AFTER, place[first]] = (
-        changes[second, MODE_AFTER],
-        values[second, FRICTION_AFTER],
-    )
-    return made
 
 
 @kernel
@@ -137,7 +96,7 @@ def join(
     last : (n + 1,) index of the last event of each mass; -1 if there is none that can be joined
     made : number of events written before this block
 
-    Verified by: tests/unit/chains/theta/test_events.py::test_events_are_joined_alike
+    Verified by: tests/unit/chains/theta/test_events.py::test_events_are_joined_in_any_blocks
     """
     near = 0
     for row in range(events.changes.shape[0]):

@@ -47,7 +47,7 @@ from stiction.solids.stress_points import (
     rows_of_a_point,
 )
 
-__all__ = ["bulk_kernel"]
+__all__ = ["bulk_kernel", "order_of_blocks", "scatter_kernel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -82,7 +82,7 @@ def _neo_hooke(d: int) -> Any:
 
 
 @functools.cache
-def _scatter(d: int) -> Any:
+def scatter_kernel(d: int) -> Any:
     """Return the kernel that scatters blocks (n, n, d d) of an element, given their upper half."""
 
     @kernel
@@ -248,7 +248,7 @@ def bulk_kernel(n: int, d: int) -> Any:
     The kernel returns the number of points with det F <= 0.
     """
     tangent, law = _tangent_kernel(n, d), _neo_hooke(d)
-    cofactors, scatter = cofactor_kernel(d), _scatter(d)
+    cofactors, scatter = cofactor_kernel(d), scatter_kernel(d)
     first, size = 2 * d * d, rows_of_a_point(d)
 
     @kernel(allocates=True, plain=_add_plain)
@@ -357,7 +357,7 @@ def _add_plain(
     np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if not places.size:
         return inverted
-    whole = k.ravel().take(_order(n, d, e))
+    whole = k.ravel().take(order_of_blocks(n, d, e))
     np.add.at(data, cached(entries, nodes, places, row, d), whole)
     return inverted
 
@@ -370,7 +370,7 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
 
 
 @functools.lru_cache(maxsize=MAX_CACHED)
-def _order(n: int, d: int, e: int) -> Ints:
+def order_of_blocks(n: int, d: int, e: int) -> Ints:
     """Return the positions of the entries of all blocks in the upper halves (d, d, pairs, e)."""
     low, high = _pairs(n)
     positions = np.empty((e, n, d, n, d), dtype=np.int64)

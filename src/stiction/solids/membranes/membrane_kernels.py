@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
+from stiction.solids.dimensions import dot
+from stiction.solids.elements.bulk_kernels import order_of_blocks, scatter_kernel
+from stiction.solids.shape_functions.hourglass import entries
 
 __all__ = ["membrane_kernel"]
 
@@ -87,29 +90,6 @@ def _tangent(n: int) -> Any:
 
 
 @functools.cache
-def _scatter(n: int) -> Any:
-    """Return the kernel that scatters the blocks (n, n, d d) of one element, given the upper half.
-
-    Arguments as in `membrane_kernel`.
-    """
-    d = 3
-
-    @kernel
-    def scatter(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
-        for i in range(n):
-            row_length = row[nodes[i]]
-            for j in range(n):
-                at = places[i, j]
-                for p in range(d):
-                    for s in range(d):
-                        # blocks below the diagonal are transposes of those above
-                        value = k[i, j, p * d + s] if i <= j else k[j, i, s * d + p]
-                        data[at + p * row_length + s] += value
-
-    return scatter
-
-
-@functools.cache
 def membrane_kernel(n: int) -> Any:
     """Return the kernel for elements of `n` functions, compiled when called.
 
@@ -118,7 +98,7 @@ def membrane_kernel(n: int) -> Any:
     `places` omits the tangent. The kernel returns the number of degenerate points.
     """
     d, m = 3, 2
-    point, tangent, scatter = _point(n), _tangent(n), _scatter(n)
+    point, tangent, scatter = _point(n), _tangent(n), scatter_kernel(d)
 
     @kernel(allocates=True, plain=_add_plain)
     def add(
@@ -198,7 +178,7 @@ def _add_plain(
         degenerate += int(np.sum(~(square > 0.0)))
         inverse_square = 1.0 / np.where(square > 0.0, square, np.nan)
         w = weights[:, q] * shear
-        c11, c12, c22 = (_dot(f[:, i], f[:, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
+        c11, c12, c22 = (dot(f[:, i], f[:, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
         one, two = (
             inverse_square * (c22 * g[0] - c12 * g[1]),
             inverse_square * (c11 * g[1] - c12 * g[0]),
@@ -210,7 +190,7 @@ def _add_plain(
             continue
         bi, bj = b[:, low], b[:, high]
         same = w * (g[0, low] * g[0, high] + g[1, low] * g[1, high])
-        near = _dot(bi, bj) * inverse_square
+        near = dot(bi, bj) * inverse_square
         for p in range(d):
             for s in range(d):
                 block = 2.0 * bi[p] * bj[s] + bj[p] * bi[s]
@@ -220,21 +200,9 @@ def _add_plain(
     here = nodes.ravel()[:, None] * d + np.arange(d)
     np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if places.size:
-        whole = np.empty((e, n, d, n, d))
-        for p in range(d):
-            for s in range(d):
-                whole[:, high, s, low, p] = k[p, s].T
-        for p in range(d):
-            for s in range(d):
-                whole[:, low, p, high, s] = k[p, s].T
-        row_offset = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
-        entries = places[:, :, None, :, None] + row_offset + np.arange(d)
-        np.add.at(data, entries.ravel(), whole.ravel())
+        whole = k.ravel().take(order_of_blocks(n, d, e))
+        np.add.at(data, entries(nodes, places, row, d), whole)
     return degenerate
-
-
-def _dot(a: Floats, b: Floats) -> Floats:
-    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 def _surface(start: Floats, g: Floats, moved: Floats) -> tuple[Floats, Floats, Floats]:
@@ -251,6 +219,6 @@ def _surface(start: Floats, g: Floats, moved: Floats) -> tuple[Floats, Floats, F
     for p in range(d):
         x, y = f[(p + 1) % d, 0], f[(p + 2) % d, 0]
         normal[p] = x * f[(p + 2) % d, 1] - y * f[(p + 1) % d, 1]
-    square = _dot(f[:, 0], f[:, 0]) * _dot(f[:, 1], f[:, 1])
-    square = square - _dot(f[:, 0], f[:, 1]) * _dot(f[:, 0], f[:, 1])
+    square = dot(f[:, 0], f[:, 0]) * dot(f[:, 1], f[:, 1])
+    square = square - dot(f[:, 0], f[:, 1]) * dot(f[:, 0], f[:, 1])
     return f, normal, np.asarray(square)

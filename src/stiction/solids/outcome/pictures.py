@@ -1,4 +1,4 @@
-"""Snapshots of plane bodies as run variables: positions and nodally averaged Cauchy stress."""
+"""Snapshots as run variables: positions, stresses and membrane tensions at drawn points."""
 
 from __future__ import annotations
 
@@ -6,60 +6,63 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Variable
+from stiction.solids.arrays import Discretisation
+from stiction.solids.elements.assembly import mean_stresses
 from stiction.solids.equilibria.problem import Problem
+from stiction.solids.membranes.kinematics import metric, principal, stretched
 from stiction.solids.model import Body
-from stiction.solids.outcome.pictures_3d import drawn_positions, snapshot_variables_3d
+from stiction.solids.three_d.model import SweptBody
 
 __all__ = ["snapshot_variables"]
 
 Floats = npt.NDArray[np.float64]
+Snapshots = list[tuple[float, Floats]]
 
 _PLANE = 2
+# fields at drawn points: name, kind of unit, meaning
+_MEMBRANE_FIELDS = (
+    ("area_stretch", "1", "area over that of the unstretched membrane"),
+    ("tension_least", "tension", "smaller principal tension"),
+    ("tension_most", "tension", "larger principal tension"),
+)
+_AXES = ("xx", "yy", "xy", "zz", "yz", "zx")
+_BODY_FIELDS = (
+    *((f"stress_{axes}", "stress", "Cauchy stress") for axes in _AXES),
+    ("stress_trace", "stress", "first invariant of the Cauchy stress"),
+)
 
 
 def snapshot_variables(
-    problem: Problem, snapshots: list[tuple[float, Floats]], units: dict[str, str]
+    problem: Problem, snapshots: Snapshots, units: dict[str, str]
 ) -> dict[str, Variable]:
     """Return the variables of the snapshots.
+
+    In three dimensions fields of bodies are NaN at points of membranes, and vice versa.
 
     Parameters
     ----------
     problem : the discrete equations
     snapshots : time and displacements (nodes, d) [m] of each
     units : unit of each kind of quantity
+
+    Verified by: tests/unit/solids/membranes/test_tape.py::test_pictures_of_a_tape
     """
     if not snapshots:
         return {}
-    if problem.dim > _PLANE:
-        return snapshot_variables_3d(problem, snapshots, units)
-    parts = problem.parts
     cells, bodies, outline, first_point = [], [], [], 0
-    for number, part in enumerate(parts, 1):
+    for number, part in enumerate(problem.parts, 1):
         n = part.picture.matrix.shape[0]
         cells.append(part.picture.quads + first_point)
         outline.append(part.picture.edge + first_point)
         bodies.append(np.full(n, number))
         first_point += n
-    positions, stresses = [], []
-    for _, u in snapshots:
-        positions.append(drawn_positions(problem, u))
-        stresses.append(_stress(problem, u))
-    stress = np.array(stresses)
-    dims = ("snapshot", "drawn")
-    s, length = units["stress"], units["length"]
+    positions = np.array([_drawn_positions(problem, u) for _, u in snapshots])
+    dims, length = ("snapshot", "drawn"), units["length"]
     variables = {
         "snapshot_time": Variable(
             np.array([t for t, _ in snapshots]), ("snapshot",), units["time"], "time"
         ),
-        "drawn_position": Variable(
-            np.array(positions), (*dims, "axis"), length, "positions of drawn points"
-        ),
-        "stress_xx": Variable(stress[..., 0], dims, s, "Cauchy stress"),
-        "stress_yy": Variable(stress[..., 1], dims, s, "Cauchy stress"),
-        "stress_xy": Variable(stress[..., 2], dims, s, "Cauchy stress"),
-        "stress_trace": Variable(
-            stress[..., [0, 1, 3]].sum(axis=-1), dims, s, "first invariant of the Cauchy stress"
-        ),
+        "drawn_position": Variable(positions, (*dims, "axis"), length, "positions of drawn points"),
         "drawn_cell": Variable(
             np.concatenate(cells), ("cell", "corner"), "1", "drawn points at the corners of a cell"
         ),
@@ -68,7 +71,10 @@ def snapshot_variables(
         ),
         "body_of_drawn": Variable(np.concatenate(bodies), ("drawn",), "1", "number of the body"),
     }
-    rigid = _rigid_outline(problem, snapshots)
+    fields = _plane_fields if problem.dim == _PLANE else _fields_in_space
+    for (name, unit, meaning), values in fields(problem, snapshots):
+        variables[name] = Variable(values, dims, units[unit], meaning)
+    rigid = _rigid_outline(problem, snapshots) if problem.dim == _PLANE else None
     if rigid is not None:
         meaning = "outline of the rigid partner; several are separated by NaN"
         axes = ("snapshot", "outline")
@@ -77,33 +83,95 @@ def snapshot_variables(
     return variables
 
 
-def _stress(problem: Problem, u: Floats) -> Floats:
-    """Return (p, 4) Cauchy stress xx, yy, xy, zz at drawn points: means of the adjacent cells."""
-    from stiction.solids.elements.assembly import mean_stresses
+def _drawn_positions(problem: Problem, u: Floats) -> Floats:
+    """Return the places of the drawn points, (drawn, d)."""
+    positions = []
+    for part, first in zip(problem.parts, problem.first, strict=False):
+        n = part.points.shape[0]
+        positions.append(part.picture.matrix @ (part.points + u[first : first + n]))
+    return np.concatenate(positions)
 
-    stresses = []
+
+def _plane_fields(
+    problem: Problem, snapshots: Snapshots
+) -> list[tuple[tuple[str, str, str], Floats]]:
+    """Return names and values (s, drawn) of the stresses of plane bodies."""
+    # columns xx, yy, xy, zz
+    stress = np.array([_fields(problem, u, True, 4) for _, u in snapshots])
+    trace = stress[..., [0, 1, 3]].sum(axis=-1)
+    values = [stress[..., k] for k in range(3)]
+    return list(zip((*_BODY_FIELDS[:3], _BODY_FIELDS[-1]), (*values, trace), strict=True))
+
+
+def _fields_in_space(
+    problem: Problem, snapshots: Snapshots
+) -> list[tuple[tuple[str, str, str], Floats]]:
+    """Return names and values (s, drawn) of the fields of bodies and of membranes."""
+    solid, found = [isinstance(body, SweptBody) for body in problem.assembled.bodies], []
+    for is_body, fields in ((True, _BODY_FIELDS), (False, _MEMBRANE_FIELDS)):
+        if is_body in solid:
+            values = np.array([_fields(problem, u, is_body, len(fields)) for _, u in snapshots])
+            found += [(field, values[..., k]) for k, field in enumerate(fields)]
+    return found
+
+
+def _fields(problem: Problem, u: Floats, bodies: bool, size: int) -> Floats:
+    """Return the fields of bodies, or of membranes, at drawn points, (drawn, size).
+
+    They are means of the adjacent cells.
+    """
+    fields = []
     for part, body, first in zip(
         problem.parts, problem.assembled.bodies, problem.first, strict=False
     ):
-        assert isinstance(body, Body)
-        table = body.material.table(body.plane_stress)
-        n = part.points.shape[0]
-        displacements = np.ascontiguousarray(u[first : first + n])
-        total = np.zeros((part.picture.matrix.shape[0], 4))
-        count = np.zeros(part.picture.matrix.shape[0])
-        for number, block in enumerate(part.blocks):
-            mean = mean_stresses(block, displacements, table)
+        total = np.zeros((part.picture.matrix.shape[0], size))
+        if isinstance(body, Body | SweptBody) is not bodies:
+            fields.append(np.full_like(total, np.nan))
+            continue
+        displacements = np.ascontiguousarray(u[first : first + part.points.shape[0]])
+        count = np.zeros(total.shape[0])
+        blocks = (
+            _body_fields(body, part, displacements)
+            if isinstance(body, Body | SweptBody)
+            else _membrane_fields(part, displacements)
+        )
+        for number, means in enumerate(blocks):
             in_block = part.picture.owner[:, 0] == number
-            cells = part.picture.quads[in_block]
-            owner = part.picture.owner[in_block, 1]
-            for corner in range(4):
-                np.add.at(total, cells[:, corner], mean[owner])
+            cells, owner = part.picture.quads[in_block], part.picture.owner[in_block, 1]
+            for corner in range(cells.shape[1]):
+                np.add.at(total, cells[:, corner], means[owner])
                 np.add.at(count, cells[:, corner], 1.0)
-        stresses.append(total / np.maximum(count, 1.0)[:, None])
-    return np.concatenate(stresses)
+        fields.append(total / np.maximum(count, 1.0)[:, None])
+    return np.concatenate(fields)
 
 
-def _rigid_outline(problem: Problem, snapshots: list[tuple[float, Floats]]) -> Floats | None:
+def _body_fields(
+    body: Body | SweptBody, part: Discretisation, displacements: Floats
+) -> list[Floats]:
+    """Return stresses of the elements of every block, (e, 4); in space with their trace, (e, 7)."""
+    if isinstance(body, Body):
+        table = body.material.table(body.plane_stress)
+        return [mean_stresses(block, displacements, table) for block in part.blocks]
+    table, fields = body.material.table(), []
+    for block in part.blocks:
+        stress = mean_stresses(block, displacements, table)
+        trace = stress[:, [0, 1, 3]].sum(axis=1, keepdims=True)
+        fields.append(np.concatenate([stress, trace], axis=1))
+    return fields
+
+
+def _membrane_fields(part: Discretisation, displacements: Floats) -> list[Floats]:
+    """Return stretch of area and principal tensions of the elements of every sheet, (e, 3)."""
+    fields = []
+    for sheet in part.sheets:
+        square = metric(stretched(sheet, displacements))[-1]
+        values = np.stack([np.sqrt(square), *principal(sheet, displacements)])
+        weights = sheet.weights / sheet.weights.sum(axis=1, keepdims=True)
+        fields.append(np.einsum("keq,eq->ek", values, weights))
+    return fields
+
+
+def _rigid_outline(problem: Problem, snapshots: Snapshots) -> Floats | None:
     """Return the outlines of rigid partners at every snapshot, (s, k, 2), with NaN in between."""
     if not problem.rigid_node:
         return None

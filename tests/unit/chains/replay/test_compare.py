@@ -22,6 +22,7 @@ from stiction.chains.loads import LoadSegments
 from stiction.chains.methods import EventDriven
 from stiction.chains.replay import trajectory as trajectory_module
 from stiction.chains.replay.compare import replay_check
+from stiction.numerics import jit
 
 THREE = Chain(mass=1.0, n=3, stiffness=20.0, load=Constant(10.0), law=Coulomb(0.05))
 WEAK = dataclasses.replace(THREE, law=ExponentialWeakening(0.08, 0.05, 0.2))
@@ -146,9 +147,9 @@ def test_damage_in_stick_is_detected(monkeypatch, law, t_end):
         (dataclasses.replace(history, x=moved, friction=friction), wrong),
     ]
     for one, trajectory in pairs:
-        for problem in (trajectory.problem, None):
-            states = dataclasses.replace(trajectory, problem=problem)
-            found = replay_check(chain, one, states, 1e-12)
+        for mode in ("compiled", "plain"):
+            with jit.running(mode):
+                found = replay_check(chain, one, trajectory, 1e-12)
             assert not found.ok
             assert found.value > 1e-8
 
@@ -170,9 +171,10 @@ def test_another_law_or_load_is_seen(monkeypatch):
         dataclasses.replace(THREE, load=Constant(10.0 * (1.0 + 1e-6))),
         dataclasses.replace(THREE, stiffness=20.0 * (1.0 + 1e-6)),
     ):
-        # by the model alone: compiled kernels read the numbers of the method
-        plain = dataclasses.replace(history.trajectory, problem=None)
-        assert not replay_check(other, history, plain, 1e-12).ok
+        # integrated by the numbers of the method, or of the model
+        for mode in ("compiled", "plain"):
+            with jit.running(mode):
+                assert not replay_check(other, history, history.trajectory, 1e-12).ok
 
 
 def test_a_jump_of_a_users_load_is_no_disagreement():
@@ -310,14 +312,13 @@ def test_a_replay_is_the_same_in_all_units(units):
 
 @pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
 def test_kernels_and_arrays_agree(monkeypatch, chain):
-    """Both bodies of a replay find the same damage, of the same size, at the same time."""
+    """The same damage in both modes of kernels, of the same size, at the same time."""
     history = history_of(monkeypatch, chain, 8.0)
     for what in DAMAGE:
-        wrong = spoiled(history, what)
-        by_arrays = dataclasses.replace(wrong.trajectory, problem=None)
-        one, two = (
-            replay_check(chain, wrong, trajectory, 1e-12)
-            for trajectory in (wrong.trajectory, by_arrays)
-        )
+        wrong, found = spoiled(history, what), []
+        for mode in ("compiled", "plain"):
+            with jit.running(mode):
+                found.append(replay_check(chain, wrong, wrong.trajectory, 1e-12))
+        one, two = found
         assert one.value == pytest.approx(two.value, rel=1e-5), what
         assert (one.time, one.note) == (two.time, two.note), what

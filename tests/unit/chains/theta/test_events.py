@@ -11,7 +11,6 @@ from stiction.chains.theta import integrator as integrator
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta.state import Events
 from stiction.core.run import Request
-from stiction.numerics.jit import mode
 
 CHAIN = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
 
@@ -28,28 +27,33 @@ def test_events_of_two_steps_are_joined():
     assert sorted(joined) == sorted([(0.1, 1, 1, -1), (0.1, 0, 1, 0), *apart, *brief])
 
 
+def joined_one_by_one(values, marks, h):
+    """Return the events joined by the rule, with a list of the open event of each mass."""
+    events, last = [], {}
+    for (time, *rest), (i, before, after) in zip(values.tolist(), marks.tolist(), strict=True):
+        one = last.get(i)
+        near = one is not None and one[1] != 0 and time - one[3] < 1.5 * h
+        if near and (one[2], after) in ((0, -one[1]), (-one[1], 0)):
+            one[2], one[-1], last[i] = after, rest[-1], None
+            continue
+        last[i] = one = [i, before, after, time, *rest]
+        events.append(one)
+    return np.array(events)
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_events_are_joined_alike(seed):
-    """Event by event in blocks, and all at once."""
+def test_events_are_joined_in_any_blocks(seed):
     random, h, masses, rows = np.random.default_rng(seed), 0.1, 9, 3000
     step, i = np.divmod(np.sort(random.choice(12 * masses * rows // 100, rows, False)), masses)
     marks = np.stack([i, *random.integers(-1, 2, (2, rows))], axis=1).astype(np.int32)
     values = np.column_stack([0.3 + h * step, random.normal(size=(rows, 4))])
-    found = []
+    right = joined_one_by_one(values, marks, h)
+    assert len(right) < rows
     for cuts in ([], [1, 500, 501, 2000]):
-        columns, modes = np.full((5, rows), np.nan), np.zeros((2, rows), np.int8)
-        mass, made = np.zeros(rows, np.int64), 0
-        if cuts:
-            last = np.full(masses + 1, -1)
-            for first, until in itertools.pairwise([0, *cuts, rows]):
-                block = Events(values[first:until], marks[first:until], first)
-                made = event_kernels.join(block, h, columns, mass, modes, last, made)
-        else:
-            made = event_kernels.join_at_once(values, marks, h, columns, mass, modes)
-        assert made < rows
-        found.append((columns[:, :made], mass[:made], modes[:, :made]))
-    for one, other in zip(*found, strict=True):
-        assert np.array_equal(one, other)
+        parts = itertools.pairwise([0, *cuts, rows])
+        blocks = [Events(values[one:end], marks[one:end], one) for one, end in parts]
+        columns, mass, modes = event_kernels.joined(blocks, h, masses)
+        assert np.array_equal(np.column_stack([mass, *modes, *columns]), right)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -61,9 +65,8 @@ def test_events_are_counted_as_they_are_joined(seed, monkeypatch):
     cuts = itertools.pairwise([0, 1, 500, 501, 2000, rows])
     blocks = [Events(values[one:end], marks[one:end], one) for one, end in cuts]
     columns, mass, modes = event_kernels.joined(blocks, h, masses)
-    assert mode() == "plain" or event_kernels.counted(blocks, h, masses) is None
+    assert event_kernels.counted(blocks, h, masses) is None
     monkeypatch.setattr(event_kernels, "_MANY", 1)
-    monkeypatch.setattr(event_kernels, "mode", lambda: "compiled")
     made, onset = event_kernels.counted(blocks, h, masses)
     assert made == mass.size < rows
     for k in range(masses):
@@ -74,7 +77,6 @@ def test_events_are_counted_as_they_are_joined(seed, monkeypatch):
 def test_a_log_of_many_events_is_put_together_when_it_is_read(monkeypatch):
     whole = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
     monkeypatch.setattr(event_kernels, "_MANY", 1)
-    monkeypatch.setattr(event_kernels, "mode", lambda: "compiled")
     calls = []
     joined = event_kernels.joined
     monkeypatch.setattr(event_kernels, "joined", lambda *a: calls.append(1) or joined(*a))
