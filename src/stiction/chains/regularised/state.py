@@ -176,9 +176,8 @@ class Saved(NamedTuple):
     Parameters
     ----------
     time : [s]
-    kept : states y
-    sums : external work, viscous heat, algorithmic dissipation, kinetic and stored energy [J]
-    heat : friction heat of each mass [J]
+    kept, sums, heat : states y; five energies of the chain [J] (external work, viscous heat,
+        algorithmic dissipation, kinetic and stored energy); friction heat of each mass [J]
     """
 
     time: Vector
