@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stiction.catalogue import CATALOGUE, ROOMS, names_in
+from stiction.catalogue import CATALOGUE, SUBPACKAGES, names_in
 
 HERE = Path(__file__).resolve().parent
 
@@ -50,16 +50,16 @@ def write_pages() -> None:
     """Write docs/api/generated/*.md and docs/layers.svg; unchanged files are left alone."""
     folder = HERE / "api" / "generated"
     folder.mkdir(exist_ok=True)
-    for room in ROOMS:
-        _put(folder / f"{room}.md", page(room))
+    for subpackage in SUBPACKAGES:
+        _put(folder / f"{subpackage}.md", page(subpackage))
     tool = HERE.parent / "tools" / "draw_layers.py"
     subprocess.run([sys.executable, tool, HERE / "layers.svg"], check=True)
 
 
-def page(room: str) -> str:
-    """Return the page of a room: its kinds, and for each the modules that hold them."""
-    names, written = names_in(room), set()
-    parts = [f"# stiction.{room}: {TITLES[room]}\n"]
+def page(subpackage: str) -> str:
+    """Return the page of a subpackage: its kinds, and for each the modules that hold them."""
+    names, written = names_in(subpackage), set()
+    parts = [f"# stiction.{subpackage}: {TITLES[subpackage]}\n"]
     for kind in CATALOGUE.values():
         here = [(n, m) for n, m in kind.names.items() if names.get(n) == m]
         modules = dict.fromkeys(module for _, module in here if module not in written)
@@ -72,7 +72,7 @@ def page(room: str) -> str:
             written.add(module)
             if module.split(".")[1] not in ("methods", "core", "numerics", "plot"):
                 parts.append(_automodule(module))
-    more = [module for module in ALSO[room] if module not in written]
+    more = [module for module in ALSO[subpackage] if module not in written]
     if more:
         parts.append("## More\n")
         parts += [_automodule(module) for module in more]

@@ -16,9 +16,9 @@ def solved(*what, **options):
     return run
 
 
-def public(room, name):
-    """Return a public name from `stiction.room`, or from the top where it stands there."""
-    place = importlib.import_module(f"stiction.{room}")
+def public(subpackage, name):
+    """Return a public name from `stiction.subpackage`, or from the top where it stands there."""
+    place = importlib.import_module(f"stiction.{subpackage}")
     return getattr(place if hasattr(place, name) else stiction, name)
 
 

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from functools import cache
 
-# rooms whose results carry an audit
+# subpackages whose results carry an audit
 SYSTEMS = ("chains", "switching", "rods", "solids", "faults", "bodies", "fits")
 # a saved run is read back here, and a line becomes a check: those were made elsewhere
 READS_BACK = "src/stiction/io/store.py"

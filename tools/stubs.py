@@ -2,7 +2,7 @@
 
 ::
 
-    python tools/stubs.py          # writes src/stiction/__init__.pyi and one for each room
+    python tools/stubs.py          # writes src/stiction/__init__.pyi and one for each subpackage
     python tools/stubs.py --check  # exit code 1 if they are not what the catalogue says
 
 Names are imported lazily at run time, which no type checker can follow; the stubs say the same
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from stiction.catalogue import ROOMS, TOP, names_in  # noqa: E402
+from stiction.catalogue import SUBPACKAGES, TOP, names_in  # noqa: E402
 
 _NOTE = "# Written by tools/stubs.py from stiction/catalogue.py.\n\n"
 
@@ -27,12 +27,12 @@ def stubs() -> dict[Path, str]:
     """Return the text of every stub by its path."""
     package = ROOT / "src" / "stiction"
     top = {**TOP, "__version__": "stiction._version", "solve": "stiction.solve"}
-    rooms = "".join(
-        f"from stiction import {room} as {room}\n" for room in (*ROOMS, "exact", "plot")
+    subpackages = "".join(
+        f"from stiction import {name} as {name}\n" for name in (*SUBPACKAGES, "exact", "plot")
     )
-    found = {package / "__init__.pyi": _NOTE + rooms + _imports(top)}
-    for room in ROOMS:
-        found[package / room / "__init__.pyi"] = _NOTE + _imports(names_in(room))
+    found = {package / "__init__.pyi": _NOTE + subpackages + _imports(top)}
+    for subpackage in SUBPACKAGES:
+        found[package / subpackage / "__init__.pyi"] = _NOTE + _imports(names_in(subpackage))
     return found
 
 

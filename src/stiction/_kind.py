@@ -21,7 +21,7 @@ class Kind:
     article : noun with its article for messages, such as "a system"
     names : {name of a class or function: its module}
     python_only : {name that a scenario file cannot contain: advice on what to use instead}
-    room : subpackage that exports the names, if it is not the folder of their module
+    subpackage : subpackage that exports the names, if it is not the folder of their module
     written : whether scenario files refer to these classes by the key `type`
     also : {name: module} of another kind that a file may use in place of one of these
     """
@@ -29,7 +29,7 @@ class Kind:
     article: str
     names: Mapping[str, str]
     python_only: Mapping[str, str] | None = None
-    room: str = ""
+    subpackage: str = ""
     written: bool = True
     also: Mapping[str, str] | None = None
 

@@ -1,10 +1,10 @@
 """The table of all public classes and functions, and of the modules that define them.
 
 Five things are derived from this table: the top-level names of `stiction`, the names of its
-subpackages such as `stiction.solids.Fixed` (a subpackage is called `room` in this code), the values
-of `type` in scenario files, the pages of the API, and the stubs for type checkers. A module is
-imported when one of its names is first used. A new system, law, load or method adds one line to the
-table. Other packages add laws and systems by entry points (`stiction._extensions`).
+subpackages such as `stiction.solids.Fixed`, the values of `type` in scenario files, the pages of
+the API, and the stubs for type checkers. A module is imported when one of its names is first used.
+A new system, law, load or method adds one line to the table. Other packages add laws and systems by
+entry points (`stiction._extensions`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "CATALOGUE",
     "FOREIGN",
     "MEASURES",
-    "ROOMS",
+    "SUBPACKAGES",
     "TOP",
     "Kind",
     "attribute",
@@ -33,7 +33,7 @@ __all__ = [
     "module_outside",
     "names_in",
     "outside",
-    "room_of",
+    "package_of",
     "top",
     "used_outside",
 ]
@@ -147,7 +147,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StayOnPath": "stiction.core.method",
             "FollowBranch": "stiction.core.method",
         },
-        room="solids",
+        subpackage="solids",
     ),
     "Load": Kind(
         "a load",
@@ -188,7 +188,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
     ),
     "Injection": Kind(
-        "an injection of fluid", {"Injection": "stiction.faults.injection"}, room="faults"
+        "an injection of fluid", {"Injection": "stiction.faults.injection"}, subpackage="faults"
     ),
     "SmoothSign": Kind(
         "a smoothed sign",
@@ -425,7 +425,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "CachedFactors": "stiction.numerics.linear_solvers",
             "Multigrid": "stiction.numerics.linear_solvers",
         },
-        room="solids",
+        subpackage="solids",
     ),
     "Base": Kind(
         "what a class of your own inherits",
@@ -650,31 +650,31 @@ def method_homes() -> list[tuple[str, type]]:
     ]
 
 
-def _room(kind: str, module: str) -> str:
+def _subpackage(kind: str, module: str) -> str:
     """Return the subpackage that exports the names of this kind from this module."""
     # the modules of a user belong to no subpackage
     part = module.partition(".")[2].partition(".")[0]
-    return CATALOGUE[kind].room or ("" if part == "methods" else part)
+    return CATALOGUE[kind].subpackage or ("" if part == "methods" else part)
 
 
-def names_in(room: str) -> dict[str, str]:
-    """Return {name: module} of the names that the subpackage `stiction.<room>` exports."""
+def names_in(subpackage: str) -> dict[str, str]:
+    """Return {name: module} of the names that the subpackage `stiction.<subpackage>` exports."""
     return {
         name: module
         for kind, k in CATALOGUE.items()
         for name, module in k.names.items()
-        if _room(kind, module) == room
+        if _subpackage(kind, module) == subpackage
     }
 
 
-def _rooms() -> Iterator[str]:
+def _subpackages() -> Iterator[str]:
     for kind, k in CATALOGUE.items():
         for module in k.names.values():
-            if room := _room(kind, module):
-                yield room
+            if subpackage := _subpackage(kind, module):
+                yield subpackage
 
 
-ROOMS = tuple(sorted(set(_rooms())))
+SUBPACKAGES = tuple(sorted(set(_subpackages())))
 
 
 def top() -> dict[str, str]:
@@ -738,7 +738,7 @@ def used_outside(scenario: str | None = None) -> dict[str, str]:
     return {e.distribution: e.module for e in used if scenario is None or f'"{e.name}"' in scenario}
 
 
-def room_of(system_name: str, system: object | None = None) -> str:
+def package_of(system_name: str, system: object | None = None) -> str:
     """Return the package with the methods and figures of a system.
 
     Parameters
@@ -753,10 +753,10 @@ def room_of(system_name: str, system: object | None = None) -> str:
     found = CATALOGUE["System"].names.get(system_name, "")
     if not found and system is not None:
         # a base class in `numerics` or `laws` does not make a class a system of this package
-        rooms = {module.split(".")[1] for module in CATALOGUE["System"].names.values()}
+        systems = {module.split(".")[1] for module in CATALOGUE["System"].names.values()}
         known = (base.__module__ for base in type(system).__mro__)
         ours = (module for module in known if module.startswith("stiction."))
-        found = next((module for module in ours if module.split(".")[1] in rooms), "")
+        found = next((module for module in ours if module.split(".")[1] in systems), "")
     if found:
         return ".".join(found.split(".")[:2])
     theirs = module_outside("System", system_name)

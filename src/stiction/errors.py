@@ -141,9 +141,9 @@ _OF_FLOWS = {
 }
 
 
-def advice_in(room: str, status: Status) -> str:
+def advice_in(subpackage: str, status: Status) -> str:
     """Return the advice on a status for the systems of a subpackage, such as "chains"."""
-    return _OF_FLOWS.get(status, status.advice) if room == "switching" else status.advice
+    return _OF_FLOWS.get(status, status.advice) if subpackage == "switching" else status.advice
 
 
 # longest text of the given value in a message [characters]

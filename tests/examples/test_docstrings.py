@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from stiction.catalogue import ROOMS, attribute, names_in, top
+from stiction.catalogue import SUBPACKAGES, attribute, names_in, top
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "stiction"
 
 
 def with_examples() -> dict[str, object]:
     """Return {name: object} of the public names whose docstring shows code."""
-    places = {f"{room}.{name}": m for room in ROOMS for name, m in names_in(room).items()}
+    places = {
+        f"{subpackage}.{name}": m
+        for subpackage in SUBPACKAGES
+        for name, m in names_in(subpackage).items()
+    }
     found = {}
     for name, module in {**places, **top()}.items():
         held = attribute(module, name.rpartition(".")[2])

@@ -8,7 +8,7 @@ import re
 import sys
 
 import stiction
-from stiction.catalogue import ROOMS, attribute, names_in, top
+from stiction.catalogue import SUBPACKAGES, attribute, names_in, top
 
 # Pages that only list names, or that the build writes, show nothing in use.
 NOT_SHOWN_IN = ("docs/_build/", "docs/auto_examples/", "docs/api/")
@@ -82,9 +82,11 @@ def executed(root) -> set[str]:
 
 
 def names_of_users() -> dict[str, str]:
-    """Return {stiction.room.name or stiction.name: module} of every public name."""
-    rooms = {f"stiction.{r}.{name}": m for r in ROOMS for name, m in names_in(r).items()}
-    return {**rooms, **{f"stiction.{name}": module for name, module in top().items()}}
+    """Return {stiction.subpackage.name or stiction.name: module} of every public name."""
+    subpackages = {
+        f"stiction.{r}.{name}": m for r in SUBPACKAGES for name, m in names_in(r).items()
+    }
+    return {**subpackages, **{f"stiction.{name}": module for name, module in top().items()}}
 
 
 def not_executed(public: dict[str, str], used: set[str]) -> list[str]:
@@ -124,7 +126,7 @@ def described(root) -> set[str]:
     finally:
         sys.path.remove(str(root / "docs"))
     texts = [path.read_text("utf-8") for path in (root / "docs" / "api").glob("*.md")]
-    texts += [pages.page(room) for room in ROOMS]
+    texts += [pages.page(subpackage) for subpackage in SUBPACKAGES]
     return set(re.findall(r"\.\. auto(?:module|function|class):: ([\w.]+)", "\n".join(texts)))
 
 

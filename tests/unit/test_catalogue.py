@@ -1,4 +1,4 @@
-"""One table of names: what is at the top, in the rooms, and in files."""
+"""One table of names: what is at the top, in the subpackages, and in files."""
 
 import importlib
 import subprocess
@@ -9,42 +9,50 @@ import pytest
 
 import stiction as st
 from stiction._kind import Kind
-from stiction.catalogue import CATALOGUE, ROOMS, TOP, homes, method_homes, names_in, room_of
+from stiction.catalogue import (
+    CATALOGUE,
+    SUBPACKAGES,
+    TOP,
+    homes,
+    method_homes,
+    names_in,
+    package_of,
+)
 from stiction.errors import ModelError, Status, StoreError, advice_in, nearest
 from stiction.numerics.checks import Record
 
 
-def test_a_star_imports_the_names_of_a_room():
+def test_a_star_imports_the_names_of_a_subpackage():
     names = {}
     exec("from stiction.rods import *", names)
     assert names["CosseratRod"] is importlib.import_module("stiction.rods").CosseratRod
     assert set(dir(importlib.import_module("stiction.rods"))) <= set(names)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_name_is_found_in_its_room(room):
-    package = importlib.import_module(f"stiction.{room}")
-    for name, module in names_in(room).items():
+@pytest.mark.parametrize("subpackage", SUBPACKAGES)
+def test_every_name_is_found_in_its_subpackage(subpackage):
+    package = importlib.import_module(f"stiction.{subpackage}")
+    for name, module in names_in(subpackage).items():
         assert getattr(package, name) is getattr(importlib.import_module(module), name)
-    assert sorted(names_in(room)) == dir(package)
+    assert sorted(names_in(subpackage)) == dir(package)
 
 
-def test_a_name_stands_once_in_a_room():
-    for room in ROOMS:
+def test_a_name_stands_once_in_a_subpackage():
+    for subpackage in SUBPACKAGES:
         listed = [
             name
             for kind in CATALOGUE.values()
             for name, module in kind.names.items()
-            if (kind.room or module.split(".")[1]) == room
+            if (kind.subpackage or module.split(".")[1]) == subpackage
         ]
-        assert sorted(listed) == sorted(set(listed)), room
+        assert sorted(listed) == sorted(set(listed)), subpackage
 
 
 def test_no_name_of_a_room_is_also_a_module_of_it():
     """Importing a submodule would put it over a function of the same name."""
-    for room in ROOMS:
-        package = importlib.import_module(f"stiction.{room}")
-        for name in names_in(room):
+    for subpackage in SUBPACKAGES:
+        package = importlib.import_module(f"stiction.{subpackage}")
+        for name in names_in(subpackage):
             for folder in package.__path__:
                 assert importlib.machinery.PathFinder.find_spec(name, [folder]) is None, name
 
@@ -75,22 +83,22 @@ def test_an_unknown_name_says_where_there_is_one():
 
 
 @pytest.mark.parametrize(
-    ("room", "name", "near"),
+    ("subpackage", "name", "near"),
     [
         ("", "Chian", r"stiction\.Chain\?"),
         ("", "Stribek", r"stiction\.laws\.Stribeck\?"),
         ("solids", "Rectangle", r"stiction\.solids\.rectangle\?"),
     ],
 )
-def test_a_misspelt_name_leads_to_the_nearest(room, name, near):
+def test_a_misspelt_name_leads_to_the_nearest(subpackage, name, near):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean {near}$"):
-        getattr(getattr(st, room) if room else st, name)
+        getattr(getattr(st, subpackage) if subpackage else st, name)
 
 
 def test_systems_are_known_by_the_name_in_a_saved_run():
-    assert room_of("WheelOnTurntable") == "stiction.switching"
-    assert room_of("Chain") == "stiction.chains"
-    assert room_of("SomethingElse") == ""
+    assert package_of("WheelOnTurntable") == "stiction.switching"
+    assert package_of("Chain") == "stiction.chains"
+    assert package_of("SomethingElse") == ""
 
 
 def test_names_warn_nobody():
@@ -102,21 +110,22 @@ def test_names_warn_nobody():
     assert not said
 
 
-def test_importing_the_package_imports_no_room():
+def test_importing_the_package_imports_no_subpackage():
     code = (
         "import sys, stiction as st\n"
-        "rooms = [m for m in sys.modules if m.startswith('stiction.')]\n"
-        "assert sorted(rooms) == ['stiction._kind', 'stiction._lazy', 'stiction._version',"
-        " 'stiction.catalogue', 'stiction.solve'], rooms\n"
+        "subpackages = [m for m in sys.modules if m.startswith('stiction.')]\n"
+        "assert sorted(subpackages) == ['stiction._kind', 'stiction._lazy', 'stiction._version',"
+        " 'stiction.catalogue', 'stiction.solve'], subpackages\n"
         "assert 'Chain' in dir(st) and 'numpy' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("room", ["exact", "papers", "plot", "switching"])
-def test_rooms_are_found_that_nothing_has_imported(room):
-    code = f"import sys, stiction as st; assert st.{room} is sys.modules['stiction.{room}']"
+@pytest.mark.parametrize("subpackage", ["exact", "papers", "plot", "switching"])
+def test_subpackages_are_found_that_nothing_has_imported(subpackage):
+    same = f"st.{subpackage} is sys.modules['stiction.{subpackage}']"
+    code = f"import sys, stiction as st; assert {same}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -132,21 +141,21 @@ def test_names_lead_to_their_homes():
 
 
 @pytest.mark.parametrize(
-    ("bases", "room"),
+    ("bases", "subpackage"),
     [((st.Chain,), "stiction.chains"), ((), ""), ((st.rods.CosseratRod,), "stiction.rods")],
 )
-def test_a_system_of_a_user_is_known_by_its_bases(bases, room):
+def test_a_system_of_a_user_is_known_by_its_bases(bases, subpackage):
     made = type("Mine", bases, {"__module__": "mine.models"})
-    assert room_of("Mine", object.__new__(made)) == room
+    assert package_of("Mine", object.__new__(made)) == subpackage
     # a name of ours says more than the object, and no object says nothing
-    assert room_of("WheelOnTurntable", object.__new__(made)) == "stiction.switching"
-    assert room_of("Mine") == ""
+    assert package_of("WheelOnTurntable", object.__new__(made)) == "stiction.switching"
+    assert package_of("Mine") == ""
 
 
 def test_a_base_that_is_no_system_makes_none():
     assert Record.__module__.startswith("stiction.numerics")
     made = type("Mine", (Record,), {"__module__": "mine.models"})
-    assert room_of("Mine", made()) == ""
+    assert package_of("Mine", made()) == ""
 
 
 def test_files_name_what_python_can_and_they_may():
@@ -184,7 +193,7 @@ def test_messages_have_four_parts_or_one():
 
 
 @pytest.mark.parametrize("status", list(Status))
-def test_advice_is_that_of_the_room(status):
+def test_advice_is_that_of_the_subpackage(status):
     ok = status in (Status.SOLVED, Status.STOPPED)
     assert (status.ok, status.complete) == (ok, ok or status is Status.UNTRUSTED)
     own = status in (Status.WORK_LIMIT, Status.NOT_FINITE)

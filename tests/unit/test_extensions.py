@@ -147,13 +147,13 @@ def test_they_have_names_in_python(puck, tmp_path):
 
 def test_a_class_of_a_script_is_not_taken_for_theirs(puck):
     with on_path(puck):
-        assert catalogue.room_of("Puck") == "stiction_puck"
-        assert catalogue.room_of("Puck", st.Puck()) == "stiction_puck"
+        assert catalogue.package_of("Puck") == "stiction_puck"
+        assert catalogue.package_of("Puck", st.Puck()) == "stiction_puck"
 
         class Puck:
             pass
 
-        assert catalogue.room_of("Puck", Puck()) == ""
+        assert catalogue.package_of("Puck", Puck()) == ""
 
 
 def test_a_run_and_a_study_say_whose_code_they_used(puck, tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import stiction as st
-from stiction.catalogue import CATALOGUE, method_homes, room_of
+from stiction.catalogue import CATALOGUE, method_homes, package_of
 from stiction.errors import ModelError, nearest
 from stiction.io.scenario import Scenario, built_in, entries, read_scenario, write_scenario
 from stiction.io.scenario.classes import KINDS, find
@@ -176,13 +176,13 @@ def test_every_system_names_methods_that_there_are():
     known, asked = {label for label, _ in method_homes()}, set()
     for name in KINDS["System"]:
         system = find("System", name, "here")
-        room = room_of(name).rpartition(".")[2]
+        subpackage = package_of(name).rpartition(".")[2]
         takes = {
             label
             for label, method in method_homes()
-            if label.startswith(f"{room}.") and issubclass(system, method.solves)
+            if label.startswith(f"{subpackage}.") and issubclass(system, method.solves)
         }
-        assert f"{room}.{system.default_method}" in takes
+        assert f"{subpackage}.{system.default_method}" in takes
         asked |= takes
     assert asked == known
 

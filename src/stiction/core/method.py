@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from stiction.catalogue import attribute, method_homes, room_of
+from stiction.catalogue import attribute, method_homes, package_of
 from stiction.core.fields import Declared
 from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import Record
@@ -118,9 +118,9 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
         if name in known:
             continue
         others = methods_with(name, cls.__name__)
-        room = label_of(cls).partition(".")[0]
+        subpackage = label_of(cls).partition(".")[0]
         # methods of the same subpackage may solve the same system
-        near = [label for label in others if label.startswith(f"{room}.")] or others
+        near = [label for label in others if label.startswith(f"{subpackage}.")] or others
         raise ModelError(
             f"{cls.__name__}.{name}",
             repr(value),
@@ -232,11 +232,11 @@ class SharedName(Record):
 
 def methods_of(system: object) -> dict[str, type[Method]]:
     """Return {name: class} of the methods that solve a system."""
-    room = room_of(type(system).__name__, system)
-    if not room:
+    package = package_of(type(system).__name__, system)
+    if not package:
         return {}
-    names: tuple[str, ...] = attribute(f"{room}.methods", "__all__")
-    methods = {name: attribute(f"{room}.methods", name) for name in names}
+    names: tuple[str, ...] = attribute(f"{package}.methods", "__all__")
+    methods = {name: attribute(f"{package}.methods", name) for name in names}
     return {
         name: cls
         for name, cls in methods.items()
@@ -305,8 +305,8 @@ def method_for(system: object, method: object) -> Solver:
 def label_of(cls: type) -> str:
     """Return the name of a class of methods with its subpackage, such as "chains.EventDriven"."""
     _, _, path = cls.__module__.partition("stiction.")
-    room, _, inside = path.partition(".")
-    return f"{room}.{cls.__name__}" if inside else cls.__name__
+    subpackage, _, inside = path.partition(".")
+    return f"{subpackage}.{cls.__name__}" if inside else cls.__name__
 
 
 def name_of(method: object) -> str:

@@ -380,8 +380,8 @@ class Run:
     def advice(self) -> str:
         """Meaning of the status for this kind of system, and a remedy."""
         homes = (kind.names.get(self.system_name, "") for kind in CATALOGUE.values())
-        rooms = {home.split(".")[1] for home in homes if home}
-        return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
+        subpackages = {home.split(".")[1] for home in homes if home}
+        return advice_in(subpackages.pop() if len(subpackages) == 1 else "", self.status)
 
     @property
     def plot(self) -> Figures:

@@ -6,6 +6,6 @@ test rig. Parameters are fitted by weighted least squares; several laws can be c
 
 from __future__ import annotations
 
-from stiction._lazy import room_names
+from stiction._lazy import subpackage_names
 
-__getattr__, __dir__ = room_names(__name__)
+__getattr__, __dir__ = subpackage_names(__name__)

@@ -5,6 +5,6 @@ FMI is the Functional Mock-up Interface. Transitions of stick and slip are outpu
 
 from __future__ import annotations
 
-from stiction._lazy import room_names
+from stiction._lazy import subpackage_names
 
-__getattr__, __dir__ = room_names(__name__)
+__getattr__, __dir__ = subpackage_names(__name__)

@@ -14,7 +14,7 @@ import pkgutil
 import stat
 from pathlib import Path
 
-from stiction.catalogue import CATALOGUE, outside, room_of
+from stiction.catalogue import CATALOGUE, outside, package_of
 from stiction.errors import Status
 
 __all__ = [
@@ -143,15 +143,15 @@ def _figure_names() -> frozenset[str]:
     """Return the names of all figures of all systems, those of other packages included."""
     from stiction.plot.figures import Figures
 
-    for room in {room_of(name) for name in CATALOGUE["System"].names} - {""}:
-        inside = importlib.import_module(f"{room}.figures")
+    for package in {package_of(name) for name in CATALOGUE["System"].names} - {""}:
+        inside = importlib.import_module(f"{package}.figures")
         for module in pkgutil.walk_packages(inside.__path__, f"{inside.__name__}."):
             if module.name.endswith(".figures"):
                 importlib.import_module(module.name)
-    for room in {room_of(name) for name in list(outside("System"))} - {""}:
+    for package in {package_of(name) for name in list(outside("System"))} - {""}:
         # a module of another package may be absent, or raise anything while it is imported
         with contextlib.suppress(Exception):
-            importlib.import_module(f"{room}.figures")
+            importlib.import_module(f"{package}.figures")
     return frozenset(name for kind in Figures.__subclasses__() for name in kind.NAMES)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
-from stiction.catalogue import room_of
+from stiction.catalogue import package_of
 from stiction.core.run import Run
 from stiction.errors import ModelError, StoreError, explain, nearest
 from stiction.plot.files import check_looks, written
@@ -129,12 +129,12 @@ def figures_of(run: Run) -> Figures:
 
     Verified by: tests/unit/plot/test_kit.py::test_figures_are_those_of_the_system
     """
-    room = room_of(run.system_name, run.system)
-    if not room or importlib.util.find_spec(f"{room}.figures") is None:
+    package = package_of(run.system_name, run.system)
+    if not package or importlib.util.find_spec(f"{package}.figures") is None:
         got, needs = f"a run of {run.system_name!r}", "a run of a system that has figures"
         why = "every system draws its own, in the folder `figures` beside its model."
         raise ModelError("plot", got, needs, why, "draw the arrays in `run.data` yourself.")
-    return cast(Figures, importlib.import_module(f"{room}.figures").figures_of(run))
+    return cast(Figures, importlib.import_module(f"{package}.figures").figures_of(run))
 
 
 def write_figures(

@@ -8,6 +8,6 @@ Shapes of strings are imported from here, because `stiction.chains.Sine` is a lo
 
 from __future__ import annotations
 
-from stiction._lazy import room_names
+from stiction._lazy import subpackage_names
 
-__getattr__, __dir__ = room_names(__name__)
+__getattr__, __dir__ = subpackage_names(__name__)

@@ -18,6 +18,6 @@ The packages from the lowest to the highest; each imports only what stands befor
 
 from __future__ import annotations
 
-from stiction._lazy import room_names
+from stiction._lazy import subpackage_names
 
-__getattr__, __dir__ = room_names(__name__)
+__getattr__, __dir__ = subpackage_names(__name__)

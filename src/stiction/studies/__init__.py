@@ -7,6 +7,6 @@ all members are stored in one folder, and an interrupted study can be continued.
 
 from __future__ import annotations
 
-from stiction._lazy import room_names
+from stiction._lazy import subpackage_names
 
-__getattr__, __dir__ = room_names(__name__)
+__getattr__, __dir__ = subpackage_names(__name__)

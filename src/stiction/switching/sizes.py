@@ -1,9 +1,15 @@
 """Default scales of the states of a flow, for absolute tolerances and differences.
 
-The scale of each state is 1 for most models. If the initial states are very small or very large,
-the scales are estimated from the initial state x0 and the field, independently of units: one Euler
-step of length t is made for growing t until a state has changed by its own size. The scale of a
-state is the larger of its size in x0 and its change in that step. `PiecewiseSmooth` calls this.
+The scale of each state is 1 for most models. If the largest initial state is very small or very
+large, the scales are estimated from the initial state x0 and the field x' = f(x), in any units. For
+growing times t the change of each state is estimated by
+
+    c(t) = t max(|f(x0)|, |f(x0 + t f(x0))|),
+
+up to the time t* at which some state that is not zero has changed by its own size,
+max c_i(t*) / |x0_i| = 1. The scale of a state is the larger of |x0_i| and c_i(t*), and the scale of
+the clock is t*. The field depends on the signs of the switching functions: the largest change and
+the shortest time over all combinations of signs count. `PiecewiseSmooth` calls `sizes_of`.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ Flags = npt.NDArray[np.bool_]
 _SMALL, _LARGE = 1e-3, 1e6
 # powers of ten of the trial times
 _TIMES = np.arange(-60, 61)
-# with more surfaces not all sign combinations are evaluated
+# with more surfaces only the combinations of equal signs are evaluated
 _MOST_SURFACES = 3
 
 
@@ -55,14 +61,14 @@ def sizes_of(
     if np.isfinite(time):
         size[states:] = time
     size = np.where(size > 0.0, size, largest)
-    # scales lie between the estimate and 1
+    # small states have scales of at most 1, large states of at least 1
     return np.asarray(np.minimum(size, one) if largest < _SMALL else np.maximum(size, one))
 
 
 def _sizes_after(
     field: Callable[[Floats, Floats], Floats], start: Floats, signs: Floats, magnitudes: Floats
 ) -> tuple[Floats, float]:
-    """Return the changes of the states, and the time until one has changed by its own size."""
+    """Return the changes c(t*) of the states, and t*; zeros and infinity if there is no t*."""
     rate, n = field(start, signs), magnitudes.size
     known, before = magnitudes > 0.0, (0.0, np.zeros(start.size))
     for power in _TIMES:
@@ -87,9 +93,10 @@ def _sizes_after(
 def _between(
     before: tuple[float, Floats], after: tuple[float, Floats], magnitudes: Floats, known: Flags
 ) -> tuple[Floats, float]:
-    """Return changes and time at which the largest relative change is 1.
+    """Return c(t*) and t*, interpolated by power laws between two trial times.
 
-    They are interpolated by power laws between two trial times.
+    before, after : (t, c(t)) at both times
+    known : which states are not zero at the start
     """
     (t0, low), (t1, high), n = before, after, magnitudes.size
     if t0 == 0.0:

@@ -1,9 +1,14 @@
 """Event functions of a mass as polynomials in the scaled time tau of a step, and their first roots.
 
-The event function of a slipping mass is its slip rate; that of a stuck mass is the reserve
-mu_s N - |R| of its stick force. Just after an event the function starts at zero; this root is
-divided out before the next one is computed. The root finder is in `numerics.event_localisation`.
-The callers are `event_kernels` and `step_kernels`.
+A step with Taylor coefficients x_k has the displacement sum x_k tau^k, with tau = rate (t - t0).
+The event function of a slipping mass is its slip rate times its direction of slip,
+
+    sign (rate sum (k + 1) x_{k+1} tau^k - belt speed),
+
+and `slip_series` computes its coefficients. The event functions of a stuck mass are its reserves
+mu_s N -+ R, with the stick force R; `event_kernels` computes their coefficients. Just after an
+event the function is zero at tau = 0. `root_from` divides this root out and computes the next one;
+its root finder is in `numerics.event_localisation`.
 """
 
 from __future__ import annotations
@@ -25,7 +30,10 @@ _NOISE = 1e-12
 
 @kernel
 def leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
-    """Return the first index >= start whose term exceeds rounding at tau; size without one."""
+    """Return the first index >= start whose term exceeds rounding at tau; `size` if there is none.
+
+    c : (size,) coefficients of a polynomial in tau
+    """
     largest, power = 0.0, 1.0
     for k in range(size):
         largest = max(largest, abs(c[k]) * power)
@@ -42,7 +50,12 @@ def leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
 def slip_series(
     x: Floats, poly: Floats, i: int, sign: int, order: int, rate: float, belt: float
 ) -> int:
-    """Write the series of sign * slip rate of mass i to `poly`; return its length."""
+    """Write the coefficients of sign * slip rate of mass i to `poly`; return their number.
+
+    x : (order + 1, n + 2) Taylor coefficients of displacements [m], with a ghost mass at both ends
+    rate : scaled time per time [1/s]
+    belt : speed of the belt [m/s]
+    """
     for k in range(order):
         poly[k] = sign * rate * (k + 1) * x[k + 1, i + 1]
     poly[0] -= sign * belt
@@ -51,7 +64,10 @@ def slip_series(
 
 @kernel
 def root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float) -> float:
-    """Return the first root in (0, tau] of `poly`, whose first `start` terms are zero."""
+    """Return the first root in (0, tau] of `poly`, whose first `start` terms are zero.
+
+    Without a root, return infinity. `bernstein` is work space; `poly` is overwritten.
+    """
     if start >= size:
         return np.inf
     power = 1.0

@@ -135,9 +135,9 @@ class SlipBranch:
     def reserves(self, z: Floats) -> Floats:
         """Return event functions at z = (v, t), each positive before its event.
 
-        The rows are: time to the end of the load interval, det H, slip rates in the direction of
-        slip, and stick reserves. For one mass the last row is the distance of the drive from the
-        static bound, at which the stick branch appears or vanishes.
+        The event functions are: time to the end of the load interval, det H, slip rates in the
+        direction of slip, and stick reserves. A chain of one mass has one more, which vanishes when
+        |q - K y| equals the static bound: there the stick branch appears or vanishes.
         """
         v, t, frame = z[:-1], z[-1], self.frame
         stuck = np.flatnonzero(self.mode == 0)

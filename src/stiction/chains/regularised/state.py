@@ -1,7 +1,8 @@
-"""Structures of a run without stick: parameters, progress, contacts, samples.
+"""Arrays of a run under a regularised friction law (without stick): parameters, state, samples.
 
-A state y holds x, the slip rate w = v - V and the contact state z of each mass, three numbers per
-mass. Kernels take y as a row of a matrix. The names of fields are keys of checkpoints.
+The state y has three numbers per mass: position x, slip rate w = v - V (V is the speed of the belt)
+and contact state z of the law, such as the deflection of bristles. Kernels take y as a row of a
+matrix. Checkpoints use the names of the fields as keys, so these names do not change.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ WIDTH = 3
 
 
 class Mass(Struct):
-    """A mass and its contact; one more element has the link on the right of the last mass.
+    """Parameters of a mass and its contact.
 
-    mass, normal, load_vector, plate : [kg], normal force [N], load vector [1], plate spring [N/m]
-    stiffness, damping : of the link on its left [N/m], [N s/m]
-    least, scale : speed below which slip need not be resolved [m/s], scale of the contact state
-    narrow : speed range over which friction weakens [m/s]; 0 for none
-    full : friction coefficient from which slip is gross slip [1]
+    The table has one element more than masses, with the link on the right of the last mass.
+
+    mass, normal : mass [kg], normal force [N]
+    load_vector, plate : component of the load vector [1], stiffness of the plate spring [N/m]
+    stiffness, damping : of the link on the left of the mass [N/m], [N s/m]
+    least, scale : slip rate below which slip need not be resolved [m/s], scale of z
+    narrow : range of slip rates over which friction weakens [m/s]; 0 if friction does not weaken
+    full : friction coefficient above which slip counts as gross slip [1]
     """
 
     mass: float
@@ -46,16 +50,19 @@ class Mass(Struct):
 
 
 class Numbers(Struct):
-    """Parameters that a chain and a run have once, in an array of one element.
+    """Parameters of the chain and of the run, in a table of one element.
 
-    belt, plate_speed : [m/s]
-    answer, switches, load : addresses of the law's formulas and of a user's load; 0 for none
-    t_start, t_end, cycle : of the run, and the period of the load [s]: 0 for none, infinity if no
-        two cycles end
-    rtol, max_step : of the method [1], [s]
-    small, quickest : smallest slip over which friction changes [m]; shortest time sqrt(m / k) [s],
-        whose ratio is a speed scale
-    max_steps, max_events : bounds on the work
+    belt, plate_speed : speeds of the belt and of the plate [m/s]
+    answer : address of the compiled friction law, which returns a `Response`
+    switches : address of its compiled switching functions, the first of which is the slip rate
+    load : address of a user's load; 0 if the load has segments and sines only
+    t_start, t_end : start and end of the run [s]
+    cycle : period of the load [s]; 0 if the load has none, infinity if the run contains fewer than
+        two cycles
+    rtol, max_step : relative tolerance [1] and longest step [s] of the method
+    small, quickest : smallest slip over which friction changes [m], and shortest time sqrt(m / k)
+        [s]; small / quickest is a scale of slip rates
+    max_steps, max_events : largest numbers of steps and of events
     """
 
     belt: float
@@ -94,23 +101,25 @@ class Model(NamedTuple):
 
 
 class Progress(Struct):
-    """Sums and counters of a run besides its state, in one element.
+    """Time, sums and counters of a run, in a table of one element.
 
-    time, next_step : [s]
+    time, next_step : time, and length of the next step [s]
     work, viscous, lost : external work, and dissipation by dampers and by the scheme [J]
-    given, given_time : largest energy that friction returned to a mass [J], and when this began [s]
-    reach : largest displacement of a mass [m]
-    span : length of the step behind `Tables.before`, 0 for none [s]
-    worst, worst_time : largest imbalance of a step [J], and when [s]
-    largest : largest energy [J]
-    missed_time : of the first unconverged step [s]
-    fresh : 1 before signs are set
+    given : largest fall of the friction heat of a contact below its earlier maximum [J]
+    given_time : time of that maximum [s]
+    reach : largest |x| of a mass so far [m]
+    span : length of the last step, whose values `Tables.before` holds [s]; 0 if the next step must
+        not extrapolate them
+    worst, worst_time : largest energy imbalance of a step [J], and its time [s]
+    largest : largest energy so far [J]
+    missed_time : time of the first unconverged step [s]
+    fresh : 1 until the signs of the switching functions at the start are set
     steps, rounds, rejected : numbers of steps, of Newton iterations, of rejected steps
     saved : number of samples
-    flips : changes of sign since the last advance of time
+    flips : number of sign changes of switching functions since time last advanced
     misses : number of unconverged steps
-    cycles : completed cycles of the load
-    events : changes of sign of slip rates
+    cycles : number of completed cycles of the load
+    events : number of sign changes of slip rates
     """
 
     time: float
@@ -142,11 +151,12 @@ class Contact(Struct):
 
     heat : friction heat so far [J]
     most_heat, most_heat_time : largest value of `heat` so far [J], and its time [s]
-    fastest : largest slip rate [m/s]
-    pending, half : slip of this half cycle or cycle so far, and of the previous half cycle [m]
-    creep : irreversible slip of whole cycles [m], NaN before one has ended
-    broken_time : first time of gross slip [s], NaN before
-    quiet : 1 if friction stayed below gross slip since the start of the cycle
+    fastest : largest slip rate so far [m/s]
+    pending : irreversible slip since the start of the present cycle or half cycle [m]
+    half : irreversible slip of the previous half cycle [m]
+    creep : irreversible slip of all completed cycles [m]; NaN before the first has ended
+    broken_time : time at which gross slip first began [s]; NaN before
+    quiet : 1 if there was no gross slip since the start of the present cycle or half cycle
     """
 
     heat: float
@@ -166,8 +176,8 @@ class Saved(NamedTuple):
     Parameters
     ----------
     time : [s]
-    kept, sums, heat : states, (work, viscous heat, algorithmic, kinetic, stored energy), and heat
-        per mass [J]
+    kept, sums, heat : states y; five energies of the chain [J] (external work, viscous heat,
+        algorithmic dissipation, kinetic and stored energy); friction heat of each mass [J]
     """
 
     time: Vector
@@ -185,7 +195,7 @@ class Tables:
     y : (size,) state
     sides : (n, n_switch) signs of the switching functions of the law
     progress, contacts : one element, and (n,)
-    before : (stages, size) values of the last step; not used if `progress.span` is 0
+    before : (stages, size) stage values of the last step; not used if `progress.span` is 0
     kept, sums, heat : of `Saved`
     events : (m, 6) time, mass, mode before, x, v, friction
     """

@@ -211,7 +211,7 @@ def local_law(
 
 @kernel
 def known_velocity(k: Contact, law: int, restitutes: bool) -> tuple[float, float, float]:
-    """Return what a law adds to the slip velocity (or its rate) for its unknown."""
+    """Return the velocity [m/s] that a law adds to the slip velocity; FORCES adds a rate."""
     slip, drift = k.slip, k.drift
     if law == KICK:
         return slip[0], slip[1], slip[2]

@@ -1,12 +1,17 @@
-"""Newton's method for the impulses of all closed contacts, for what Gauss-Seidel sweeps leave.
+"""Newton's method for the impulses of all closed contacts, if Gauss-Seidel sweeps do not converge.
 
-A sweep replaces the impulse of each contact by s_c(w_c), the solution of its local law, where w_c
-is the velocity of the law without the impulse of this contact. Fixed points solve all contacts:
+A sweep replaces the impulse P_c of each contact by s_c(w_c), the solution of its local law. Here
+w_c is the slip velocity at this contact without its own impulse, plus the terms that the law adds
+(`known_velocity`, such as those of restitution). Fixed points of the sweep solve all contacts:
 
     r_c = G_c (P_c - s_c(w_c)) = 0,    w_c = q_c + sum over d other than c of W_cd P_d.
 
-W is the change of slip velocities by impulses; its diagonal blocks are the Delassus matrices G. The
-residual r is a velocity. Forces of a state are the same problem with rates in place of velocities.
+W_cd is the change of the slip velocity of contact c by a unit impulse of contact d (the Delassus
+operator), G_c = W_cc its diagonal block, and q_c the value of w_c without any impulse. The residual
+r is a velocity. The forces of a state solve the same problem with rates in place of velocities.
+
+In the arguments below `x` holds P, `free` holds all w_c, `w` is W, and `q`, a vector, holds all
+q_c; the matrix `q` of `assemble` and `solve_by_newton` holds the quaternions of the frames.
 
 The derivative of s is a difference quotient: the law is piecewise smooth, so that one equation
 serves all laws. The method converges where sweeps converge slowly (a light rod between heavy ones)
@@ -58,7 +63,10 @@ def residual(
     contacts: Contacts, closed: Integers, law: int, w: Matrix, q: Vector, x: Vector, free: Vector,
     r: Vector,
 ) -> float:  # fmt: skip
-    """Write w_c to `free` and the residual to r, set pending modes; return its 2-norm [m/s]."""
+    """Write all w_c to `free` and the residual to r; return the 2-norm of the residual [m/s].
+
+    For the laws FORCES and STEP_END the pending mode of each contact becomes that of its local law.
+    """
     total = 0.0
     for i in range(closed.shape[0]):
         k = contacts[closed[i]]
@@ -82,7 +90,7 @@ def residual(
 def linearise(
     contacts: Contacts, closed: Integers, law: int, w: Matrix, x: Vector, free: Vector, out: Matrix
 ) -> None:
-    """Write the derivative of the residual, with the shift."""
+    """Write (3 n, 3 n) the derivative of the residual by the impulses, with the shift of G."""
     n = closed.shape[0]
     for i in range(n):
         k, c = contacts[closed[i]], 3 * i
@@ -117,8 +125,9 @@ def assemble(
     q: Matrix, contacts: Contacts, closed: Integers, mobility: Matrix, v: Matrix, p: Matrix,
     w: Matrix,
 ) -> None:  # fmt: skip
-    """Write W: its columns are the slip velocities by unit impulses on bodies at rest.
+    """Write W: each column holds the slip velocities due to one unit impulse on bodies at rest.
 
+    q : quaternions of the frames
     v, p : zeros, of the shape of velocities; they are zeros on return
     """
     for j in range(3 * closed.shape[0]):
@@ -139,7 +148,10 @@ def assemble(
 def newton_steps(
     contacts: Contacts, closed: Integers, law: int, w: Matrix, q: Vector, x: Vector, scale: float
 ) -> float:
-    """Replace x by the impulses of the least residual found; return this residual [m/s]."""
+    """Replace x by the iterate with the least residual; return this residual [m/s].
+
+    scale : largest component of q [m/s]
+    """
     n = x.shape[0]
     free, r, step, trial, best = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), x.copy()
     system = np.zeros((n, n))

@@ -133,7 +133,7 @@ class SegmentFlow(ModeFlow):
     def margins(self, sides: Floats, x: Floats, start: float, end: float, count: int) -> Floats:
         """Return (count, 2 m) event functions inside a segment.
 
-        A negative value means that the segment is not an orbit of its mode there.
+        Where an event function is negative, the segment is not an orbit of its mode.
         """
         found, m = [], self.system.compiled.m
         times = start + (end - start) * (np.arange(count) + 0.5) / count
