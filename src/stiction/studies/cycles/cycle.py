@@ -586,19 +586,15 @@ def states_at(cycle: Cycle, fractions: Floats) -> Floats:
     return np.array(found)
 
 
-def with_new_nodes(cycle: Cycle, shift: float) -> Cycle:
+def with_new_nodes(cycle: Cycle) -> Cycle:
     """Return the same orbit with nodes at a distance from its events.
-
-    Parameters
-    ----------
-    shift : see `shooting.nodes_between`
 
     Raises
     ------
     SolveError : if the equations are not solved with these nodes.
     """
     times = [(event.time / cycle.period) % 1.0 for event in cycle.events]
-    fractions = nodes_between(times, len(cycle.nodes), shift)
+    fractions = nodes_between(times, len(cycle.nodes))
     nodes, period = states_at(cycle, fractions[:-1]), cycle.period
     return solved(*around(cycle.system, cycle.method, fractions, nodes, cycle.force_period, period))
 
