@@ -244,7 +244,10 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
         try_ = "give a nearer guess, more `nodes`, or `settle` for a stable orbit."
         raise SolveError(explain("find_cycle", got, needs, why, try_))
     check_second_period(problem, ended.u)
-    return cycle_of(problem, ended.u, ended.residual, ended.iterations)
+    try:
+        return cycle_of(problem, ended.u, ended.residual, ended.iterations)
+    except ModelError as error:
+        raise SolveError(f"find_cycle: the orbit has no derivatives.\n{error}") from error
 
 
 def _equilibrium(state: Floats) -> SolveError:
@@ -323,7 +326,12 @@ def _check_steps(system: Any, until: float) -> None:
 
 
 def cycle_of(problem: Shooting, u: Floats, residual: float, iterations: int) -> Cycle:
-    """Return the orbit at a solution of the equations of shooting."""
+    """Return the orbit at a solution of the equations of shooting.
+
+    Raises
+    ------
+    ModelError : if an arc has no derivatives.
+    """
     arcs, period = problem.arcs(u), problem.period_at(u)
     start = float(problem.fractions[0]) * period
     multipliers, trivial = floquet(arcs, problem.n, autonomous=problem.period is None)

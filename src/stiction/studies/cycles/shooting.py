@@ -223,7 +223,10 @@ class Shooting:
         return float(self.period)
 
     def arcs(self, u: Floats) -> Arcs:
-        """Return the runs from the nodes; ModelError if one has no derivatives."""
+        """Return the runs from the nodes; ModelError if one has no derivatives.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_a_node_in_stick_at_the_bound
+        """
         return self._arcs(u.tobytes())
 
     @functools.cached_property
