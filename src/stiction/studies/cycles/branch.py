@@ -83,8 +83,7 @@ _VANISHED = 1e-6
 _MERGED = 1e-5
 # number of states of an orbit from which its amplitude is computed
 _SAMPLES = 16
-_MOST_ORBITS = 100_000
-_NONE = "no further orbit was found"
+_MOST_ORBITS, _NONE = 100_000, "no further orbit was found"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -468,7 +467,12 @@ class _HalfBranch(Half):
                 cycle = None if new is None else self._known(new.u)
                 if new is None or cycle is None or same_order(cycle.order, last.order):
                     continue
-                if float(np.linalg.norm(new.step)) > 20.0 * length:
+                # the branch behind the corner has orbits with another order, too
+                back = min(float(place.tangent @ new.step), 0.0) * place.tangent
+                behind = corrected(problem, place, place.tangent, back)
+                apart = new.step if behind is None else new.step - behind.step
+                size = float(np.linalg.norm(new.step))
+                if size > 20.0 * length or float(np.linalg.norm(apart)) < 0.1 * size:
                     continue
                 try:
                     check_second_period(problem, new.u)
@@ -492,9 +496,8 @@ class _HalfBranch(Half):
         order = self.cycles[-1].order
         if self.moved == len(self.cycles):
             return False
-        jacobian = self.problem.linearised(self.place.u).jacobian
-        # at a fixed parameter
-        null = null_vectors(np.vstack([jacobian, np.eye(self.place.u.size)[-1]]))
+        rows = self.problem.linearised(self.place.u).jacobian, np.eye(self.place.u.size)[-1:]
+        null = null_vectors(np.vstack(rows))
         for length in _IN_FAMILY:
             for vector in (*null, *(-null)):
                 new = corrected(self.problem, self.place, vector, length * vector)
