@@ -247,7 +247,7 @@ class Shooting:
             base = 0.0 if self.period is not None else first
             span = ((first - base) * period, (last - base) * period)
             arc = system.at_state(node).tangents(self.method, span, to)
-            lost = np.isnan(arc.final_by).any(axis=0)
+            lost = np.asarray(np.isnan(arc.final_by).any(axis=0))
             if arc.failures:
                 # a mass at rest slips at once if a prediction exceeds its bound. Derivatives by its
                 # slip rate are then not needed: it is zero at the end of the arc before
