@@ -230,6 +230,9 @@ def attracted(system, state, known, attempts) -> np.ndarray | None:
 def judge_other(seed, tally, branch, system, state, known) -> None:
     """The branch of a further orbit must not contain the orbits of the first branch."""
     words = seed, branch.parameter, f"at {system.parameter(branch.parameter):.9g}"
+    if not system.at_state(state).tangents(METHOD, (0.0, period_of(system)), ()).order:
+        tally.add("further attractors at rest")
+        return
     try:
         cycle = st.find_cycle(system, state, METHOD, period=period_of)
     except st.SolveError as error:

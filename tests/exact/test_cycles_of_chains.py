@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.studies.cycles.branch import _HalfBranch
+from stiction.studies.cycles.shooting import obstacle
 
 # Den Hartog 1931: frequency ratio, friction, amplitude, modulus of both multipliers
 ORBITS = [
@@ -245,3 +247,57 @@ def test_stick_slip_with_any_number_of_nodes(nodes):
     period = 2.0 * drop / speed + 2.0 * (np.pi - np.arctan(drop / speed))
     assert cycle.period == pytest.approx(period, abs=1e-12)
     assert len(cycle.order) == 2
+
+
+def test_the_end_of_an_interval_of_stick():
+    """Mass 1 always sticks; beyond 1.291222 rad/s the force at its position exceeds the bound."""
+    chain = st.Chain(
+        mass=[1.6059, 1.1001, 0.93212],
+        stiffness=[35.287, 26.764, 12.907],
+        damping=0.24559,
+        law=st.Coulomb(0.14644),
+        load=st.chains.Sine(3.2563, 1.29),
+        gravity=9.81,
+    )
+    state = [-0.00166, -0.08561, -0.27513, 0.0, 0.0, 0.33518]
+    cycle = st.find_cycle(chain, state, RUNS, period=period_of)
+    chain = chain.with_parameter("load.angular_frequency", 1.2912)
+    cycle = st.find_cycle(chain, cycle)
+    half = _HalfBranch(cycle, "load.angular_frequency", (1.2, 1.31), 0.2, 9, 1.0)
+    order = ("stick 2", "stick 3", "slip- 3", "slip- 2", "stick 2", "stick 3", "slip+ 3", "slip+ 2")
+    assert cycle.order == order
+    beyond = chain.with_parameter("load.angular_frequency", 1.2913)
+    # at this position mass 1 slips a little in each period
+    run = beyond.at_state(state).tangents(RUNS, (0.0, 20.0 * period_of(beyond)), ())
+    assert "slip+ 1" in run.order[-9:]
+    assert half._move_in_family()
+    for _ in half.follow():
+        pass
+    assert half.reason == "load.angular_frequency reached its limit"
+    assert half.cycles[-1].order == order
+    assert half.cycles[-1].state[0] == pytest.approx(half.cycles[0].state[0], abs=1e-15)
+    assert abs(half.cycles[0].state[0] - cycle.state[0]) > 1e-3
+
+
+def test_a_jump_at_the_static_bound():
+    """At 9.56932 N the force on mass 1 in stick touches its static bound, and the orbit ends."""
+    chain = st.Chain(
+        mass=[1.2218, 1.4553],
+        stiffness=[34.835, 26.027],
+        damping=0.39237,
+        law=st.StaticKinetic(0.20639, 0.14748),
+        load=st.chains.Sine(9.5694, 0.66659),
+        gravity=9.81,
+    )
+    cycle = st.find_cycle(chain, [-0.1583, -0.24063, 0.27644, 0.47098], RUNS, period=period_of)
+    half = _HalfBranch(cycle, "load.amplitude", (9.0, 10.0), 0.01, 9, -1.0)
+    problem, place = half.problem, half.place
+    assert "jumps by 0.005" in obstacle(problem, place.u, 0.01 * place.tangent, 1e-4)
+    assert obstacle(problem, place.u, 1e-7 * place.tangent, 1e-4) == "the steps became too short"
+    # runs on both sides: the orbit, and another one
+    for amplitude, moved in ((9.56933, 2e-5), (9.5693, 0.01)):
+        other = chain.with_parameter("load.amplitude", amplitude)
+        start = cycle.system.at_state(cycle.state)
+        state = start.tangents(RUNS, (cycle.start, cycle.period), ()).final
+        run = other.at_state(state).tangents(RUNS, (0.0, 200.0 * period_of(other)), ())
+        assert 0.1 * moved < np.abs(run.final - state).max() < 10.0 * moved

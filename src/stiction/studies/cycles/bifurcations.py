@@ -51,7 +51,8 @@ class Bifurcation:
     kind : `fold`, `flip`, `Neimark-Sacker`, `Hopf`; `Hopf-like` if the amplitude vanishes in
         proportion to the parameter; `crossing-sliding`, `grazing-sliding`, `switching-sliding`,
         `adding-sliding`; `grazing`, `codimension-2 intersection`, or `change of the order of
-        events`
+        events`; `jump` if the orbits on both sides differ by a finite amount, so that a step leads
+        to another branch
     value : value of the parameter at the bifurcation
     cycle : the orbit at the bifurcation, or the nearest orbit with the order of events of one side
     before, after : orders of events on both sides along the branch

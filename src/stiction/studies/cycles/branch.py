@@ -53,20 +53,25 @@ from stiction.studies.cycles.cycle import (
     with_new_nodes,
 )
 from stiction.studies.cycles.doubled import flip_of_half, halves_apart
-from stiction.studies.cycles.shooting import Shooting
+from stiction.studies.cycles.shooting import Shooting, null_vectors, obstacle
 from stiction.studies.cycles.sliding import sliding_orbit
 
 __all__ = ["CycleBranch", "continue_cycle"]
 
 Floats = npt.NDArray[np.float64]
+Span = tuple[float, float]
 
 # bisections of a step that bracket a change of order before its equations are solved; bisections
 # that locate the change without its equations; largest number of changes on a step
 _BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
 # distances, as fractions of a step, at which the other order of events is tried at a sharp turn
 _BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
-# times of the first node, as fractions of the distance of two nodes, that are tried at an end
-_SHIFTS = (0.0, 0.25, 0.75)
+# longest step over `step` where longer ones fail: at a sharp turn of the branch, and before an end
+_FINE = 2.0**-6
+# distances of positions of a mass that always sticks, relative to the sizes of the states
+_IN_FAMILY = 0.25 ** np.arange(8)
+# jump of the states, relative to their sizes, at which no continuous branch exists
+_JUMP = 1e-4
 # growth of the states, relative to their sizes, at which the unknowns are scaled again
 _OUTGROWN = 4.0
 # distances beyond a corner at which tangents are computed, as multiples of the shortest step
@@ -78,8 +83,7 @@ _VANISHED = 1e-6
 _MERGED = 1e-5
 # number of states of an orbit from which its amplitude is computed
 _SAMPLES = 16
-_MOST_ORBITS = 100_000
-_NONE = "no further orbit was found"
+_MOST_ORBITS, _NONE = 100_000, "no further orbit was found"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +137,7 @@ class CycleBranch:
 def continue_cycle(
     cycle: Cycle,
     parameter: str,
-    span: tuple[float, float],
+    span: Span,
     *,
     step: float = ...,
     max_orbits: int = ...,
@@ -145,7 +149,7 @@ def continue_cycle(
 def continue_cycle(
     cycle: Bifurcation,
     parameter: tuple[str, str],
-    span: tuple[tuple[float, float], tuple[float, float]],
+    span: tuple[Span, Span],
     *,
     step: float = ...,
     max_orbits: int = ...,
@@ -232,7 +236,7 @@ def _followed(halves: Sequence[_HalfBranch], asked: list[Any]) -> Generator[Paus
             yield Pause(done, f"{count} orbits", lambda: pack_branch(halves, asked))
 
 
-def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float, float]:
+def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> Span:
     """Return the lowest and highest value of a parameter."""
     why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."
     low, high = numbers(where, span, size=2, per="end", why=why, try_=try_).tolist()
@@ -244,9 +248,7 @@ def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float
     return low, high
 
 
-def _two(
-    cycle: Cycle, names: Any, spans: Any
-) -> tuple[tuple[str, str], tuple[tuple[float, float], tuple[float, float]]]:
+def _two(cycle: Cycle, names: Any, spans: Any) -> tuple[tuple[str, str], tuple[Span, Span]]:
     """Return two different names and their spans."""
     where = "continue_cycle"
     lists = all(isinstance(one, Sequence) and len(one) == 2 for one in (names, spans))
@@ -269,13 +271,7 @@ class _HalfBranch(Half):
     """A branch from its first orbit in one direction of the parameter, and its continuation."""
 
     def __init__(
-        self,
-        cycle: Cycle,
-        parameter: str,
-        span: tuple[float, float],
-        step: float,
-        most: int,
-        sense: float,
+        self, cycle: Cycle, parameter: str, span: Span, step: float, most: int, sense: float
     ) -> None:
         self.parameter, self.span, self.step, self.most = parameter, span, step, most
         self.sense = sense
@@ -320,27 +316,24 @@ class _HalfBranch(Half):
             if len(self.cycles) >= self.most:
                 self.reason = f"the allowed number of orbits, {self.most}"
                 return
-            landed = self._landing(self.length * self.place.tangent)
-            if landed is not None:
-                if self._accept(self.place, landed):
-                    self.reason = f"{self.parameter} reached its limit"
+            if self._landed(self.length * self.place.tangent):
                 return
-            new = advance(self.problem, self.place, self.length, longest=self.step)
+            fine = self.length < SHORTEST * self.step
+            longest = self.step * (_FINE if fine else 1.0)
+            new = advance(self.problem, self.place, self.length, longest=longest)
             if new is None:
-                if self._turn() or (not self.fresh and self._new_nodes()):
+                if self._turn() or (not self.fresh and not fine and self._new_nodes()):
                     self.fresh, self.length = True, self.step
-                    continue
-                if not self._turn_corner() and not self._shift_nodes():
+                elif not fine:
+                    self.length = 0.5 * SHORTEST * self.step
+                elif self._turn_corner() or self._move_in_family():
+                    self.fresh, self.length = False, self.step
+                else:
                     self.reason = self._why()
-                    return
-                self.fresh, self.length = False, self.step
                 continue
             place, step, self.length = new
             self.fresh = False
-            landed = self._landing(step.step)
-            if landed is not None:
-                if self._accept(self.place, landed):
-                    self.reason = f"{self.parameter} reached its limit"
+            if self._landed(step.step):
                 return
             if not self.span[0] <= float(place.u[-1]) <= self.span[1]:
                 # the step passed the limit, and no orbit was found at the limit
@@ -372,8 +365,8 @@ class _HalfBranch(Half):
             self.problem = dataclasses.replace(problem, sizes=sizes, scale=scale)
             self.place = place_at(self.problem, place.u, before)
 
-    def _landing(self, step: Floats) -> Step[Floats] | None:
-        """Return the orbit at the limit of the parameter if a step passes it; None otherwise."""
+    def _landed(self, step: Floats) -> bool:
+        """End the branch at the limit of the parameter if a step passes it; return whether so."""
         here = float(self.place.u[-1])
         change = float(step[-1] * self.problem.scale[-1])
         for bound in self.span:
@@ -385,8 +378,12 @@ class _HalfBranch(Half):
             found = corrected(self.problem, self.place, row, fraction * step)
             near = 2.0 * max(float(np.linalg.norm(step)), 1e-3)
             if found is not None and float(np.linalg.norm(found.step)) <= near:
-                return None if self._halves_merge(found.u) else found
-        return None
+                if self._halves_merge(found.u):
+                    return False
+                if self._accept(self.place, found):
+                    self.reason = f"{self.parameter} reached its limit"
+                return True
+        return False
 
     def _halves_merge(self, u: Floats) -> bool:
         """Return whether a solution is an orbit of half the period, but the last orbit is none.
@@ -444,12 +441,8 @@ class _HalfBranch(Half):
 
     def _why(self) -> str:
         """Return why no further orbit was found."""
-        ahead = self.problem.moved(self.place.u, 1e-3 * self.step * self.place.tangent)
-        try:
-            self.problem.residual(ahead)
-        except ModelError as error:
-            return f"{_NONE}: {str(error).splitlines()[0]}"
-        return f"{_NONE}: the steps became too short"
+        ahead = 1e-3 * self.step * self.place.tangent
+        return f"{_NONE}: {obstacle(self.problem, self.place.u, ahead, _JUMP)}"
 
     def _turn_corner(self) -> bool:
         """Continue beyond a corner, where the order of events changes; return whether it succeeded.
@@ -474,7 +467,12 @@ class _HalfBranch(Half):
                 cycle = None if new is None else self._known(new.u)
                 if new is None or cycle is None or same_order(cycle.order, last.order):
                     continue
-                if float(np.linalg.norm(new.step)) > 20.0 * length:
+                # the branch behind the corner has orbits with another order, too
+                back = min(float(place.tangent @ new.step), 0.0) * place.tangent
+                behind = corrected(problem, place, place.tangent, back)
+                apart = new.step if behind is None else new.step - behind.step
+                size = float(np.linalg.norm(new.step))
+                if size > 20.0 * length or float(np.linalg.norm(apart)) < 0.1 * size:
                     continue
                 try:
                     check_second_period(problem, new.u)
@@ -484,6 +482,30 @@ class _HalfBranch(Half):
                 self.bifurcations.append(self._corner(ahead, last, cycle))
                 self.cycles.append(cycle)
                 self._anchor(there)
+                return True
+        return False
+
+    def _move_in_family(self) -> bool:
+        """Move masses that always stick to other positions; return whether it succeeded.
+
+        A mass that sticks during the whole period may have any position in an interval. Along the
+        branch its position is constant, until the force on it reaches its bound during the period.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_the_end_of_an_interval_of_stick
+        """
+        order = self.cycles[-1].order
+        if self.moved == len(self.cycles):
+            return False
+        rows = self.problem.linearised(self.place.u).jacobian, np.eye(self.place.u.size)[-1:]
+        null = null_vectors(np.vstack(rows))
+        for length in _IN_FAMILY:
+            for vector in (*null, *(-null)):
+                new = corrected(self.problem, self.place, vector, length * vector)
+                cycle = None if new is None else self._known(new.u)
+                if new is None or cycle is None or not same_order(cycle.order, order):
+                    continue
+                self.place = place_at(self.problem, new.u, self.place.tangent)
+                self.cycles[-1], self.moved = cycle, len(self.cycles)
                 return True
         return False
 
@@ -501,32 +523,10 @@ class _HalfBranch(Half):
         kind = change_of_order(nearest, new)
         return Bifurcation(kind, value, cycle, last.order, new.order, self.parameter)
 
-    def _shift_nodes(self) -> bool:
-        """Continue with nodes at other times of the orbit; return whether it succeeded.
-
-        A mass may stick at a node with a force near its static bound. If the predicted force
-        exceeds the bound, the arc from the node has no derivatives, although the next orbit sticks.
-
-        Verified by: tests/exact/test_cycles_of_chains.py::test_a_node_in_stick_at_the_bound
-        """
-        ahead = self.problem.moved(self.place.u, 1e-3 * self.step * self.place.tangent)
-        try:
-            self.problem.residual(ahead)
-            return False
-        except ModelError:
-            before = self.problem, self.place, self.cycles[-1]
-        for shift in _SHIFTS:
-            if self._new_nodes(shift):
-                new = advance(self.problem, self.place, self.step, longest=self.step)
-                if new is not None or self._turn_corner():
-                    return True
-        self.problem, self.place, self.cycles[-1] = before
-        return False
-
-    def _new_nodes(self, shift: float = 0.5) -> bool:
+    def _new_nodes(self) -> bool:
         """Move the nodes away from the events of the last orbit; return whether it succeeded."""
         try:
-            moved = with_new_nodes(self.cycles[-1], shift)
+            moved = with_new_nodes(self.cycles[-1])
             problem, place = self._begun(moved, None)
         except (ModelError, SolveError, np.linalg.LinAlgError):
             return False
@@ -711,7 +711,8 @@ class _HalfBranch(Half):
             edge, behind = self._bracket(place, step, edge, unchanged, _HALVINGS)
             nearest = self._orbit(place, step, edge) or before
             after = self._orbit(place, step, behind) or new
-            kind = change_of_order(nearest, after)
+            apart = np.abs((after.nodes - nearest.nodes) / self.problem.sizes).max()
+            kind = "jump" if apart > _JUMP else change_of_order(nearest, after)
             # the reported orbit is that of the side with fewer events
             cycle = nearest if len(order) <= len(after.order) else after
             value = float(cycle.system.parameter(self.parameter))

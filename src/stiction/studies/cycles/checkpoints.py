@@ -43,7 +43,8 @@ class Half:
     reason : why the branch ended; "" before its end
     length : length of the next step
     fresh : whether the nodes were moved since the last step
-    moved : number of orbits when the nodes were last moved because of a failed orbit
+    moved : number of orbits when the nodes, or the masses that always stick, were last moved
+        because of a failed orbit
     """
 
     problem: Shooting

@@ -244,7 +244,10 @@ def solved(problem: Shooting, u: Floats) -> Cycle:
         try_ = "give a nearer guess, more `nodes`, or `settle` for a stable orbit."
         raise SolveError(explain("find_cycle", got, needs, why, try_))
     check_second_period(problem, ended.u)
-    return cycle_of(problem, ended.u, ended.residual, ended.iterations)
+    try:
+        return cycle_of(problem, ended.u, ended.residual, ended.iterations)
+    except ModelError as error:
+        raise SolveError(f"find_cycle: the orbit has no derivatives.\n{error}") from error
 
 
 def _equilibrium(state: Floats) -> SolveError:
@@ -349,7 +352,12 @@ def _check_changes(system: Any, period: float, until: float) -> None:
 
 
 def cycle_of(problem: Shooting, u: Floats, residual: float, iterations: int) -> Cycle:
-    """Return the orbit at a solution of the equations of shooting."""
+    """Return the orbit at a solution of the equations of shooting.
+
+    Raises
+    ------
+    ModelError : if an arc has no derivatives.
+    """
     arcs, period = problem.arcs(u), problem.period_at(u)
     start = float(problem.fractions[0]) * period
     multipliers, trivial = floquet(arcs, problem.n, autonomous=problem.period is None)
@@ -612,19 +620,15 @@ def states_at(cycle: Cycle, fractions: Floats) -> Floats:
     return np.array(found)
 
 
-def with_new_nodes(cycle: Cycle, shift: float) -> Cycle:
+def with_new_nodes(cycle: Cycle) -> Cycle:
     """Return the same orbit with nodes at a distance from its events.
-
-    Parameters
-    ----------
-    shift : see `shooting.nodes_between`
 
     Raises
     ------
     SolveError : if the equations are not solved with these nodes.
     """
     times = [(event.time / cycle.period) % 1.0 for event in cycle.events]
-    fractions = nodes_between(times, len(cycle.nodes), shift)
+    fractions = nodes_between(times, len(cycle.nodes))
     nodes, period = states_at(cycle, fractions[:-1]), cycle.period
     return solved(*around(cycle.system, cycle.method, fractions, nodes, cycle.force_period, period))
 

@@ -11,6 +11,7 @@ Source: Seydel 2010, section 7.5; Dankowicz and Schilder 2013, chapters 8 and 9 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,18 @@ import numpy.typing as npt
 from stiction.core.tangents import Differentiable, Tangents
 from stiction.errors import ModelError
 
-__all__ = ["Arcs", "Ended", "Family", "Period", "Shooting", "closed", "nodes_between", "sizes_of"]
+__all__ = [
+    "Arcs",
+    "Ended",
+    "Family",
+    "Period",
+    "Shooting",
+    "closed",
+    "nodes_between",
+    "null_vectors",
+    "obstacle",
+    "sizes_of",
+]
 
 Floats = npt.NDArray[np.float64]
 # period of a force: a number, or a function of the system if parameters change it; None for an
@@ -33,6 +45,9 @@ _MOST_ITERATIONS, _MOST_HALVINGS = 40, 8
 # Newton's method ends at steps below the first value, relative to the sizes of the unknowns; an
 # iteration that stagnates below the second value has the accuracy of the runs
 _CONVERGED, _NOISE = 1e-14, 1e-9
+# bisections that locate a change of the order of events on a step; a change of the residual over
+# the distance of two points, above which it is a jump
+_MOST_BISECTIONS, _STEEP = 32, 100.0
 # a singular value below this fraction of the largest one belongs to a family of orbits
 _NULL = 1e-13
 
@@ -48,9 +63,7 @@ class Family(NamedTuple):
 
     def tangent(self, before: Floats | None) -> Floats:
         """Return the unit null vector nearest to `before`, or to the last unknown."""
-        _, values, rows = np.linalg.svd(self.jacobian)
-        null = rows[int((values > _NULL * values[0]).sum()) :]
-        aim = before
+        null, aim = null_vectors(self.jacobian), before
         if aim is None:
             aim = null[-1] if len(null) == 1 else np.eye(self.jacobian.shape[1])[-1]
         tangent = (null @ aim) @ null
@@ -60,6 +73,12 @@ class Family(NamedTuple):
         """Return the dx of least norm with J dx = right[:-1] and row . dx = right[-1]."""
         matrix = np.vstack([self.jacobian, row])
         return np.asarray(np.linalg.lstsq(matrix, right, rcond=_NULL)[0])
+
+
+def null_vectors(matrix: Floats) -> Floats:
+    """Return (k, n) an orthonormal basis of the null space of a matrix (m, n)."""
+    _, values, rows = np.linalg.svd(matrix)
+    return rows[int((values > _NULL * values[0]).sum()) :]
 
 
 class Arcs(NamedTuple):
@@ -73,9 +92,16 @@ class Arcs(NamedTuple):
         return tuple(label for arc in self.arcs for label in arc.order)
 
     def monodromy(self, n: int) -> Floats:
-        """Return the monodromy matrix (n, n): derivatives of the state after one period."""
+        """Return the monodromy matrix (n, n): derivatives of the state after one period.
+
+        Raises
+        ------
+        ModelError : if an arc has no derivatives.
+        """
         found = np.eye(n)
         for arc in self.arcs:
+            if arc.failures:
+                raise _undefined(arc)
             found = arc.final_by[:, :n] @ found
         return found
 
@@ -197,7 +223,10 @@ class Shooting:
         return float(self.period)
 
     def arcs(self, u: Floats) -> Arcs:
-        """Return the runs from the nodes; ModelError if one has no derivatives."""
+        """Return the runs from the nodes; ModelError if one has no derivatives.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_a_node_in_stick_at_the_bound
+        """
         return self._arcs(u.tobytes())
 
     @functools.cached_property
@@ -207,10 +236,10 @@ class Shooting:
     def _computed(self, raw: bytes) -> Arcs:
         u = np.frombuffer(raw)
         if not np.isfinite(u).all():
-            raise _undefined("unknowns that are not finite")
+            raise _refused("unknowns that are not finite")
         period, system, found = self.period_at(u), self.system_at(u), []
         if not period > 0.0:
-            raise _undefined(f"a period of {period:.6g}")
+            raise _refused(f"a period of {period:.6g}")
         to = ("x0", *self.parameters)
         for node, first, last in zip(
             self.nodes(u), self.fractions[:-1], self.fractions[1:], strict=True
@@ -218,9 +247,13 @@ class Shooting:
             base = 0.0 if self.period is not None else first
             span = ((first - base) * period, (last - base) * period)
             arc = system.at_state(node).tangents(self.method, span, to)
+            lost = np.asarray(np.isnan(arc.final_by).any(axis=0))
             if arc.failures:
-                failure = arc.failures[0]
-                raise _undefined(f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}")
+                # a mass at rest slips at once if a prediction exceeds its bound. Derivatives by its
+                # slip rate are then not needed: it is zero at the end of the arc before
+                if arc.failures[-1].time > arc.start or lost.all() or lost[self.n :].any():
+                    raise _undefined(arc)
+                arc = dataclasses.replace(arc, final_by=np.where(lost, 0.0, arc.final_by))
             found.append(arc)
         return Arcs(tuple(found))
 
@@ -280,6 +313,40 @@ class Shooting:
     def moved(self, u: Floats, step: Floats) -> Floats:
         """Return u after a scaled step."""
         return np.asarray(u + self.scale * step)
+
+
+def obstacle(problem: Shooting, u: Floats, step: Floats, least: float) -> str:
+    """Return why no orbit is found on a scaled step from an orbit.
+
+    Where a mass is released at its static bound, friction drops to its kinetic value. The motion
+    after a tangency of the force to this bound then differs by a finite amount.
+
+    Parameters
+    ----------
+    least : smallest change of the residual at a change of the order of events that is a jump
+    """
+    order, low, high = problem.arcs(u).order, 0.0, 1.0
+    try:
+        after = problem.residual(problem.moved(u, step))
+    except ModelError as error:
+        return str(error).splitlines()[0]
+    before = problem.residual(u)
+    for _ in range(_MOST_BISECTIONS):
+        middle = problem.moved(u, 0.5 * (low + high) * step)
+        try:
+            same, there = problem.arcs(middle).order == order, problem.residual(middle)
+        except ModelError:
+            # tangent to the bound within the error of a run
+            break
+        if same:
+            low, before = 0.5 * (low + high), there
+        else:
+            high, after = 0.5 * (low + high), there
+    jump, apart = float(np.abs(after - before).max()), (high - low) * float(np.linalg.norm(step))
+    if jump > least + _STEEP * apart:
+        why = f"the state after a period jumps by {jump:.2g} of its size"
+        return f"{why} where the order of events changes"
+    return "the steps became too short"
 
 
 def sizes_of(
@@ -384,7 +451,12 @@ def _period_difference(problem: _WithPeriod, u: Floats, at: int, step: float) ->
     return total
 
 
-def _undefined(got: str) -> ModelError:
+def _undefined(arc: Tangents) -> ModelError:
+    failure = arc.failures[-1] if arc.failures[0].time == arc.start else arc.failures[0]
+    return _refused(f"{failure.kind} at t = {failure.time:.9g}: {failure.reason}")
+
+
+def _refused(got: str) -> ModelError:
     needs, why = "arcs that have derivatives", "shooting needs the derivatives of every arc."
     try_ = "start from another guess; or give the sizes of the states of the orbit as `scale`."
     return ModelError("find_cycle", got, needs, why, try_)
@@ -425,16 +497,15 @@ def closed(problem: _Equations, u: Floats) -> Ended:
     return Ended(u, worst, iteration + 1, worst <= _NOISE)
 
 
-def nodes_between(events: Sequence[float], count: int, shift: float = 0.5) -> Floats:
+def nodes_between(events: Sequence[float], count: int) -> Floats:
     """Return (count + 1,) times of nodes divided by the period, at a distance from events.
 
     Parameters
     ----------
     events : times of the events divided by the period, in [0, 1)
     count : number of nodes
-    shift : time of the first node, as a fraction of the distance of two nodes
     """
-    targets = (np.arange(count) + shift) / count
+    targets = (np.arange(count) + 0.5) / count
     times = np.sort(np.asarray(events, dtype=np.float64))
     if times.size:
         ends = np.concatenate([[times[-1] - 1.0], times, [times[0] + 1.0]])
