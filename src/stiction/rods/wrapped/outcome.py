@@ -95,7 +95,7 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
         method,
         status=status,
         # the advice of the status follows it
-        reason=reason.partition("\n")[0],
+        reason=reason.partition(".\n")[0],
         time=rows["time"],
         variables=_variables(rods, stepper, rows),
         final={"position": rows["position"][-1]},
@@ -204,7 +204,7 @@ def _quantities(rods: Rods, rows: Mapping[str, Floats]) -> dict[str, Quantity]:
     """Return the quantities of the run."""
     force = np.linalg.norm(rows["section_force"][-1], axis=1)
     ratio = float(force[rods.rods[0].elements - 1] / force[0]) if force[0] > 0.0 else None
-    meaning = "force in the last element of the first rod over that in its first, at the end"
+    meaning = "force in the last element of the first rod over its first"
     strain, bending = float(rows["strain"].max()), float(rows["bending_strain"].max())
     return {
         "force_ratio": Quantity(ratio, "1", meaning),
