@@ -114,9 +114,7 @@ def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
             raise ModelError(where, got, needs, why, "give a thicker body.")
 
 
-def check_turn(
-    method: ImplicitContact, rods: Sequence[CosseratRod], *, self_contact: bool
-) -> None:
+def check_turn(method: ImplicitContact, rods: Sequence[CosseratRod], *, self_contact: bool) -> None:
     """Raise ModelError for a length of turns without self-contact, or below that of a circle."""
     turn, where = method.turn, f"{type(method).__name__}.turn"
     if turn is None:
