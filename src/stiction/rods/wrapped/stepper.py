@@ -175,7 +175,7 @@ class Stepper:
         self.method, self.times = method, times
         self.longest = self.step_length = method.longest_step(start, float(times[-1]))
         turning = [*partners, *(end for rod in rods for end in (rod.left, rod.right))]
-        spins = [np.linalg.norm(getattr(x, "angular_velocity", 0.0)) for x in turning]
+        spins = [float(np.linalg.norm(getattr(x, "angular_velocity", 0.0))) for x in turning]
         # longest step in which nothing turns by more than `_MOST_TURN`
         self.turning = _MOST_TURN / max(max(spins), 1e-300)
         self.state = problem.initial()
