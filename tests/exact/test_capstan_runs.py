@@ -1,5 +1,7 @@
 """Runs of rods in contact along arcs: the capstan by `Quasistatic` and `ImplicitEuler`."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from memories import Memory
@@ -14,7 +16,7 @@ from stiction.rods import Capstan, ContactSearch, ImplicitEuler, Quasistatic, Ro
 def test_ratio_of_tensions(mu, angle, pitch):
     """Where the whole rope slides, tensions differ by the factor of a thick rope."""
     rope = Capstan(st.Coulomb(mu), angle=angle, pitch=pitch, speed=2e-3)
-    run = st.solve(rope, Quasistatic(steps=10))
+    run = st.solve(rope, Quasistatic(steps=10), save=2)
     assert run.audit.ok
     cosine = np.cos(np.arctan(pitch / (2.0 * np.pi * 0.105))) ** 2
     exact = np.exp(capstan_exponent(mu, 0.005 * cosine / 0.105) * angle)
@@ -38,16 +40,43 @@ def test_resumed_runs_are_equal(method):
 
 
 def test_gravity_is_a_load():
-    """A rod on a plane is pressed on it by its weight."""
+    """A rod on a plane that lifts it is pressed on it by its weight; energies are rounding."""
     rod = st.rods.CosseratRod(
         st.rods.CircularSection(0.01, 1e6), st.rods.Straight([0, 0, 0.01], [0.2, 0, 0.01]),
         elements=8, left=st.rods.Free(), right=st.rods.Free(),
     )  # fmt: skip
-    floor, search = st.rods.PlanePartner(), ContactSearch(st.Coulomb(0.3), self_contact=False)
+    floor = st.rods.PlanePartner(velocity=[0.1, 0.0, 0.1])
+    search = ContactSearch(st.Coulomb(0.3), self_contact=False)
     system = Rods([rod], search=search, partners=[floor], gravity=[0.0, 0.0, -9.81])
-    run = st.solve(system, Quasistatic(steps=1))
+    run = st.solve(system, Quasistatic(steps=4), save=2)
     weight = 9.81 * 0.2 * rod.section.line_density
+    assert run.audit.ok
     assert run.data["normal_force"].values[-1].sum() == pytest.approx(weight, rel=1e-8)
+    # along its axis the rod is carried; across it nothing prevents it from rolling
+    place = run.data["position"].values[-1, 0]
+    np.testing.assert_allclose(place[[0, 2]], [0.1, 0.11], atol=1e-9)
+
+
+def test_steps_are_shorter_than_a_turn():
+    """What turns by whole turns in the steps that are asked for twists the rod, and slips."""
+    capstan = Capstan(elements=16).assembled()
+    rope, drum = capstan.rods[0], capstan.partners[0]
+    held = dataclasses.replace(rope, right=st.rods.Driven())
+    turning = dataclasses.replace(drum, angular_velocity=[0.0, 0.0, -2.0 * np.pi])
+    system = Rods([held], search=capstan.search, partners=[turning])
+    run = st.solve(system, Quasistatic(steps=1), save=2, throw=False)
+    assert run.data["slip_length"].values[-1].max() > np.pi * drum.radius
+    # a quarter turn in a step is too much for the ledger
+    assert [x.check for x in run.audit if not x.ok] == ["ledger_closes"]
+    rod = st.rods.CosseratRod(
+        st.rods.CircularSection(0.01, 1e6), st.rods.Straight([0, 0, 0], [1, 0, 0]),
+        elements=16, right=st.rods.Driven(angular_velocity=[4.0 * np.pi, 0.0, 0.0]),
+    )  # fmt: skip
+    far = st.rods.PlanePartner([0.0, 0.0, -1.0])
+    system = Rods([rod], search=ContactSearch(st.Coulomb(0.0), self_contact=False), partners=[far])
+    run = st.solve(system, Quasistatic(steps=3), save=2)
+    moment = 4.0 * np.pi * rod.section.twist_stiffness
+    assert run.data["clamp_moment"].values[-1, 0, 1, 0] == pytest.approx(moment, rel=1e-8)
 
 
 def test_what_the_method_does_not_solve():
@@ -63,6 +92,8 @@ def test_what_the_method_does_not_solve():
             st.solve(Rods(rods.rods, **given), Quasistatic())
     with pytest.raises(ModelError, match=r"Rods.contacts: got 1 declared contacts; needs none"):
         st.solve(st.CrossedRods(), Quasistatic())
+    with pytest.raises(ModelError, match=r"ImplicitEuler.turn: got 1 m without self_contact"):
+        st.solve(rods, ImplicitEuler(0.1, turn=1.0))
     with pytest.raises(ModelError, match=r"Rods.rods\[1\].section: got GivenSection"):
         st.solve(rods, st.RollingLeapfrog())
     with pytest.raises(ModelError, match=r"Capstan.pitch: got 0 m; needs at least 0.01 m"):
@@ -74,5 +105,6 @@ def test_how_a_run_ends():
     run = st.solve(Capstan(elements=16), Quasistatic(max_steps=3), throw=False)
     assert run.status is Status.WORK_LIMIT
     assert 0.0 < run.t_end < 1.0
+    assert "needs forces in balance; wanted until 1 s" in " ".join(str(run).split())
     with pytest.raises(SolveError, match=r"3 steps, the most allowed"):
         st.solve(Capstan(elements=16), Quasistatic(max_steps=3))

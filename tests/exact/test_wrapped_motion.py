@@ -113,6 +113,19 @@ def test_a_rod_in_flight_keeps_its_momentum():
     assert path.audit.ok
 
 
+def test_a_rod_that_falls_flat():
+    """All nodes of a rod without tension meet the floor in one step, and rest on it."""
+    rod = CosseratRod(
+        SECTION, Straight([0, 0, 0.02], [0.2, 0, 0.02]), elements=8, left=Free(), right=Free(),
+        loads=[LineForce([0.0, 0.0, -SECTION.line_density * G])],
+    )  # fmt: skip
+    path = wrapped_path(rod, [FLOOR], [0.0, 0.06], inertia=True, settle=False, steps=12)
+    assert path.audit.ok
+    np.testing.assert_allclose(path.position[-1, :, 2], SECTION.radius, rtol=1e-9)
+    weight = SECTION.line_density * G * 0.2
+    assert path.normal_force[-1].sum() == pytest.approx(weight, rel=1e-8)
+
+
 def test_two_rods_that_collide():
     """Momentum is conserved at an impact with friction, also in short steps; rods at rest rest."""
     still = CosseratRod(

@@ -156,7 +156,8 @@ class ImplicitContact(Method):
 
     Each node may touch each rigid partner, and the axes of other rods; contacts open and close, and
     stick or slip by Coulomb's law exactly. A step is solved by Newton's method for positions,
-    frames and tractions together; a step that fails is halved.
+    frames and tractions together; a step that fails is halved. In a step, driven ends and partners
+    turn by a quarter turn at most.
     """
 
     solves: ClassVar[tuple[type, ...]] = (RodSystem,)
@@ -189,7 +190,7 @@ class Quasistatic(ImplicitContact):
 
     Parameters
     ----------
-    steps : least number of steps
+    steps : least number of steps; a step also ends at each saved time
     turn : length of a turn of a rod around a partner [m]; with self-contact each node may then
         touch every turn of its rod once, instead of only the closest
     settle : whether the rods take their loads of the first time without friction, as if they were

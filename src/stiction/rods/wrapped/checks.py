@@ -1,9 +1,10 @@
-"""What the implicit methods refuse: rods, bodies and friction that it cannot solve."""
+"""What the implicit methods refuse: rods, bodies and friction that they cannot solve."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from stiction.rods.contact.partners import CylinderPartner, RodPartner, SpherePa
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 from stiction.rods.wrapped.curves import axis_points, closest
 from stiction.rods.wrapped.pairs import Contacts, Strand
+
+if TYPE_CHECKING:
+    from stiction.rods.methods import ImplicitContact
 
 __all__ = [
     "MOST_OVERLAP",
@@ -110,20 +114,21 @@ def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
             raise ModelError(where, got, needs, why, "give a thicker body.")
 
 
-def check_turn(turn: float | None, rods: Sequence[CosseratRod], *, self_contact: bool) -> None:
+def check_turn(method: ImplicitContact, rods: Sequence[CosseratRod], *, self_contact: bool) -> None:
     """Raise ModelError for a length of turns without self-contact, or below that of a circle."""
+    turn, where = method.turn, f"{type(method).__name__}.turn"
     if turn is None:
         return
     why, try_ = "each node may touch every turn of its rod once.", "give None."
     if not self_contact:
         got, needs = f"{turn:.6g} m without self_contact", "self_contact=True, or None"
-        raise ModelError("Quasistatic.turn", got, needs, why, "give self_contact=True.")
+        raise ModelError(where, got, needs, why, "give self_contact=True.")
     # two elements beyond half a circle of contact, and beyond half a turn
     least = max(4.0 * rod.rest_length / rod.elements for rod in rods)
     least = max(least, 4.0 * math.pi * rods[0].section.radius)
     if turn < least:
         why = "a turn has four elements, and is longer than a circle around a second rod."
-        raise ModelError("Quasistatic.turn", f"{turn:.6g} m", f"at least {least:.6g} m", why, try_)
+        raise ModelError(where, f"{turn:.6g} m", f"at least {least:.6g} m", why, try_)
 
 
 def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:

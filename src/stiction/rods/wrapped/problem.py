@@ -302,15 +302,14 @@ class WrappedProblem:
         curvature = np.linalg.norm(np.array(turn)[:, :2], axis=1) * rows.bend[joints] / bending
         return float((n / softest).max()), float(curvature.max(initial=0.0)) * self.contacts.radius
 
-    def tension_scale(self) -> float:
-        """Return the largest force in the rod [N], after `elastic`."""
-        n = self.static.scratch[0:3]
-        return float(np.sqrt((n * n).sum(axis=0).max()))
-
     def force_scale(self) -> float:
-        """Return the force [N] of which residuals are at most `tolerance`, after `elastic`."""
-        # rounding of strains bounds what forces can balance
-        return max(self.tension_scale(), self.static.rounding / self.tolerance)
+        """Return the force [N] of which residuals are at most `tolerance`, after `elastic`.
+
+        It is the largest force in the rod, or what strains at their rounding can balance.
+        """
+        n = self.static.scratch[0:3]
+        largest = float(np.sqrt((n * n).sum(axis=0).max()))
+        return max(largest, self.static.rounding / self.tolerance)
 
     def newton(
         self,
@@ -354,11 +353,10 @@ class WrappedProblem:
         for iteration in range(self.max_iterations):
             if not np.isfinite(trial.size):
                 return None
-            scale = self.tension_scale()
+            scale = self.force_scale()
             if iteration > 0 and trial.size <= 1e-3 * scale:
                 # contacts close and open only where the others obey their laws
                 trial = self._trial(given, trial.at.basis, trial.traction, None)
-            scale = self.force_scale()
             worst = max(static.largest(trial.right), trial.law.error) / scale
             if iteration > 0 and worst <= self.tolerance:
                 if self._pass_through(trial.at):

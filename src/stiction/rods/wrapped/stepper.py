@@ -55,6 +55,9 @@ ENERGIES = ("stored", "work", "drag", "kinetic", "scheme")
 _FEW, _GROWTH, _CAUTIOUS = 8, 1.5, 4
 # shortest step, over the longest
 _SHORTEST = 2.0**-20
+# most by which a body or an end turns in a step [rad]: after a whole turn a node that slipped would
+# be where it was. Chosen
+_MOST_TURN = 0.5 * np.pi
 # resistance to slip in the first guess of friction, over mu c with c = `problem.stiffness`
 _RESISTANCE = 0.1
 # step, over the longest, below which rods without friction relax to their next equilibrium. Chosen
@@ -160,7 +163,7 @@ class Stepper:
         self_contact: bool,
     ) -> None:
         check_rods(rods, partners, self_contact=self_contact)
-        check_turn(method.turn, rods, self_contact=self_contact)
+        check_turn(method, rods, self_contact=self_contact)
         self.mu = check_friction(friction, rods)
         if method.inertia:
             check_inertia(rods)
@@ -171,6 +174,10 @@ class Stepper:
         )
         self.method, self.times = method, times
         self.longest = self.step_length = method.longest_step(start, float(times[-1]))
+        turning = [*partners, *(end for rod in rods for end in (rod.left, rod.right))]
+        spins = [float(np.linalg.norm(getattr(x, "angular_velocity", 0.0))) for x in turning]
+        # longest step in which nothing turns by more than `_MOST_TURN`
+        self.turning = _MOST_TURN / max(max(spins), 1e-300)
         self.state = problem.initial()
         self.solution: Solution
         self.forces: tuple[Floats, Floats, Floats]
@@ -294,7 +301,7 @@ class Stepper:
             yield Pause(self._done(), f"{self.steps} steps", self.packed)
             if self.steps >= self.method.max_steps:
                 return Status.WORK_LIMIT, self.unsolved(f"{self.steps} steps, the most allowed")
-            target = self.state.time + self.step_length
+            target = self.state.time + min(self.step_length, self.turning)
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
             with uninterrupted():
@@ -366,7 +373,8 @@ class Stepper:
             f"got no {sought} beyond t = {self.state.time:.9g} s, after {after}; "
             "needs forces in balance.\n"
             f"Why: Newton's method did not converge, even with short steps; {why}.\n"
-            "Try: a Driven or Clamped end, more elements or steps, or a stiffer twist."
+            "Try: a Driven or Clamped end, settle=False if friction alone holds the rods, "
+            "more elements or steps, or a stiffer twist."
         )
 
     def save_last(self) -> None:
@@ -541,7 +549,7 @@ class Stepper:
     # ---- results
 
     def _reactions(self) -> tuple[Floats, Floats]:
-        """Return (rod, 2, 3) forces and moments of supports, see `WrappedPath`."""
+        """Return (rod, 2, 3) forces of supports, and moments about the end nodes."""
         force, moment = np.zeros((2, len(self.problem.rods), 2, 3))
         for i, strand in enumerate(self.problem.strands):
             first, last = strand.node, strand.node + strand.elements
