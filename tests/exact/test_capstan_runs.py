@@ -98,6 +98,10 @@ def test_what_the_method_does_not_solve():
         st.solve(rods, st.RollingLeapfrog())
     with pytest.raises(ModelError, match=r"Capstan.pitch: got 0 m; needs at least 0.01 m"):
         Capstan(angle=7.0)
+    # each partner makes a contact of each node
+    many = Rods(rods.rods, search=rods.search, partners=[*rods.partners] * 300)
+    with pytest.raises(ModelError, match=r"solve.save: got 20000, about .* GiB"):
+        st.solve(many, Quasistatic(), save=20_000)
 
 
 def test_how_a_run_ends():

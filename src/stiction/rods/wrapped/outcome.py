@@ -16,6 +16,7 @@ from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
 from stiction.laws.coulomb import Coulomb
+from stiction.numerics.checks import fits
 from stiction.numerics.shown import counted
 from stiction.rods.contact.partners import CylinderPartner, PlanePartner, SpherePartner
 from stiction.rods.rod import CosseratRod, LineForce
@@ -78,6 +79,9 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
     stepper = Stepper(
         loaded, rods.partners, friction, method, request.save, self_contact=self_contact
     )
+    # `Row` has up to 13 numbers for each contact, and 10 for each node
+    numbers = 16 * len(stepper.slip) + 16 * len(stepper.problem.static.nodes)
+    fits("solve.save", len(request.save), 8.0 * numbers, "save fewer states.")
     checkpoint = request.checkpoint
     steps = stepper.run(None if checkpoint is None else checkpoint.load())
     try:
