@@ -378,8 +378,8 @@ def test_result_does_not_depend_on_units_and_place(unit):
 @pytest.mark.parametrize(
     ("bound", "after"),
     [
-        ({"max_iterations": 2}, "a relaxation with the drag"),
-        ({"max_steps": 2}, "2 steps, the most"),
+        ({"max_iterations": 2}, "no equilibrium beyond .* after a relaxation with the drag"),
+        ({"max_steps": 2}, "2 steps, the most allowed, ended at t = 0.04"),
     ],
 )
 def test_work_is_bounded(bound, after):
@@ -389,7 +389,7 @@ def test_work_is_bounded(bound, after):
     def solved(end, **more):
         return wrapped_path(rope, [drum], [0.0, end], friction=st.Coulomb(0.3), **more)
 
-    with pytest.raises(SolveError, match=f"no equilibrium beyond .* after {after}") as caught:
+    with pytest.raises(SolveError, match=after) as caught:
         solved(1.0, **bound)
     found = caught.value.path
     assert (found is None) == ("max_iterations" in bound)

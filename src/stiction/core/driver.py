@@ -23,7 +23,7 @@ from stiction.errors import ModelError, SolveError, Status
 from stiction.numerics.checks import number, numbers, shape_of
 from stiction.numerics.compiling.clock import spent
 
-__all__ = ["Pause", "System", "drive", "run_to_end", "saved_times", "started"]
+__all__ = ["Pause", "System", "drive", "keeps_steps", "run_to_end", "saved_times", "started"]
 
 AnySystem = TypeVar("AnySystem")
 Ended = TypeVar("Ended")
@@ -37,8 +37,8 @@ _DEFAULT_BYTES = 256 << 20
 class System(Protocol):
     """Anything that can be solved.
 
-    A system may also have `keeps_steps = True`: if no saved times are asked for, it saves all its
-    steps. Its method then reads `Request.every_step`.
+    A system or its method may also have `keeps_steps = True`: if no saved times are asked for, all
+    steps are saved. The method then reads `Request.every_step`.
     """
 
     # name of the method used when none is given, a class in the namespace of the system
@@ -73,7 +73,7 @@ def drive(
     solver = method_for(system, method)
     t_start, t_end = _span(t_span)
     # some systems save all steps by default, instead of given times
-    steps = save is None and getattr(system, "keeps_steps", False)
+    steps = save is None and keeps_steps(system, solver)
     saves = saved_times(2 if steps else save, t_start, t_end, system.state_size)
     request = Request(t_start, t_end, saves, progress or silent, checkpoint, every_step=steps)
     begin, compiling = clock.perf_counter(), spent()
@@ -88,6 +88,11 @@ def drive(
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
+
+
+def keeps_steps(system: object, method: object) -> bool:
+    """Return whether a run saves all its steps if no saved times are asked for."""
+    return any(getattr(one, "keeps_steps", False) for one in (system, method))
 
 
 class Pause(NamedTuple):

@@ -162,6 +162,7 @@ class ImplicitContact(Method):
 
     solves: ClassVar[tuple[type, ...]] = (RodSystem,)
     inertia: ClassVar[bool]
+    keeps_steps: ClassVar[bool] = True
 
     turn: float | None
     settle: bool
@@ -190,7 +191,8 @@ class Quasistatic(ImplicitContact):
 
     Parameters
     ----------
-    steps : least number of steps; a step also ends at each saved time
+    steps : least number of steps; a step also ends at each saved time. Without saved times, all
+        steps are saved
     turn : length of a turn of a rod around a partner [m]; with self-contact each node may then
         touch every turn of its rod once, instead of only the closest
     settle : whether the rods take their loads of the first time without friction, as if they were
@@ -227,7 +229,7 @@ class ImplicitEuler(ImplicitContact):
 
     Parameters
     ----------
-    step : longest step [s]
+    step : longest step [s]. Without saved times, all steps are saved
     turn : see `Quasistatic` [m]
     settle : whether the motion starts from the equilibrium without friction under the loads of the
         first time; otherwise from the given centrelines

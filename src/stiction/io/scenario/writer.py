@@ -48,12 +48,14 @@ def scenario_text(run: Run) -> str:
     """Return the TOML text of the scenario behind a run that was solved from Python."""
     import numpy as np
 
+    from stiction.core.driver import keeps_steps
+
     times = run.time if run.asked is None else run.asked
     t_start, t_end = float(times[0]), float(times[-1])
     even = np.array_equal(times, np.linspace(t_start, t_end, times.size))
     solve: dict[str, Any] = {"t_end": t_end, "t_start": t_start}
     # all steps of a system that saves them by default were asked for by two times
-    by_default = times.size == 2 != run.time.size and getattr(run.system, "keeps_steps", False)
+    by_default = times.size == 2 != run.time.size and keeps_steps(run.system, run.method)
     if not by_default:
         solve["save"] = times.size if even else times
     return _write({}, {"system": run.system, "method": run.method, "solve": solve})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -77,11 +78,20 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
     friction, self_contact = _contacts_of(rods, name)
     loaded = [_with_weight(rod, rods.gravity) for rod in rods.rods]
     stepper = Stepper(
-        loaded, rods.partners, friction, method, request.save, self_contact=self_contact
+        loaded,
+        rods.partners,
+        friction,
+        method,
+        request.save,
+        self_contact=self_contact,
+        every_step=request.every_step,
     )
     # `Row` has up to 13 numbers for each contact, and 10 for each node
     numbers = 16 * len(stepper.slip) + 16 * len(stepper.problem.static.nodes)
-    fits("solve.save", len(request.save), 8.0 * numbers, "save fewer states.")
+    saves = len(request.save)
+    if request.every_step:
+        saves = math.ceil((request.t_end - request.t_start) / stepper.longest) + 1
+    fits("solve.save", saves, 8.0 * numbers, "save fewer states.")
     checkpoint = request.checkpoint
     steps = stepper.run(None if checkpoint is None else checkpoint.load())
     try:

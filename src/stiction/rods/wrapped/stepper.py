@@ -148,6 +148,7 @@ class Stepper:
     rods, partners : as of `Rods`
     friction : Coulomb's law
     self_contact : whether each rod may touch itself
+    every_step : whether states are saved after each step
     method : `Quasistatic` or `ImplicitEuler`
     times : (t,) rising; states are saved there [s]
     """
@@ -161,6 +162,7 @@ class Stepper:
         times: Floats,
         *,
         self_contact: bool,
+        every_step: bool,
     ) -> None:
         check_rods(rods, partners, self_contact=self_contact)
         check_turn(method, rods, self_contact=self_contact)
@@ -172,7 +174,7 @@ class Stepper:
         self.problem = problem = WrappedProblem(
             rods, partners, start, *bounds, self_contact, method.turn
         )
-        self.method, self.times = method, times
+        self.method, self.times, self.every_step = method, times, every_step
         self.longest = self.step_length = method.longest_step(start, float(times[-1]))
         turning = [*partners, *(end for rod in rods for end in (rod.left, rod.right))]
         spins = [float(np.linalg.norm(getattr(x, "angular_velocity", 0.0))) for x in turning]
@@ -218,7 +220,7 @@ class Stepper:
             yield from self._start(mu, inertia=method.inertia, settle=method.settle)
         else:
             self._resume(checkpoint)
-        for time in self.times[len(self.saved) :].tolist():
+        for time in self.times[self.times > self.saved[-1].time].tolist():
             status, reason = yield from self._advance(time)
             if status in (Status.SOLVED, Status.NO_CONTINUATION):
                 self._save()
@@ -300,7 +302,8 @@ class Stepper:
         while self.state.time < end:
             yield Pause(self._done(), f"{self.steps} steps", self.packed)
             if self.steps >= self.method.max_steps:
-                return Status.WORK_LIMIT, self.unsolved(f"{self.steps} steps, the most allowed")
+                when = f"at t = {self.state.time:.9g} s"
+                return Status.WORK_LIMIT, f"{self.steps} steps, the most allowed, ended {when}"
             target = self.state.time + min(self.step_length, self.turning)
             # no step much shorter than the last
             target = end if target > end - 1e-3 * self.step_length else target
@@ -324,6 +327,8 @@ class Stepper:
                 return Status.UNCONVERGED, self.unsolved(failed)
             self.steps += 1
             self._accept(before, snaps=found is None)
+            if self.every_step and self.state.time < end:
+                self._save()
             if found is None:
                 self.step_length = _SNAPS * self.longest
             self.cautious -= 1
@@ -660,7 +665,8 @@ class Stepper:
             arrays[f"row_{name}"] = Form(("saved", *shapes.get(name, ())), kind)
         arrays["every"], arrays["losses"] = Form(("steps", 7)), Form((), "U")
         check_arrays(saved, arrays)
-        known = check_count("row_time", len(saved["row_time"]), 1, len(self.times) - 1)
+        most = self.method.max_steps + 1 if self.every_step else len(self.times) - 1
+        known = check_count("row_time", len(saved["row_time"]), 1, most)
         with unpacking():
             self.losses = [Loss(*loss) for loss in json.loads(str(saved["losses"]))]
         time, self.step_length = saved["clock"].tolist()
