@@ -95,6 +95,18 @@ def test_a_second_change_of_the_load():
         st.find_cycle(st.Chain(**block, load=late), guess, RUNS, period=period)
 
 
+def test_a_square_wave_with_steep_edges():
+    """The table gives the load of four periods; its edges are shorter than rounding of time."""
+    period = 2.0 * np.pi / 0.7
+    time = (0.5 * period * np.arange(8))[:, None] + [0.0, 1e-12]
+    value = np.array([[-1.0, 1.0], [1.0, -1.0]] * 4)
+    wave = st.chains.PiecewiseLinear(time.ravel(), value.ravel())
+    block = {"mass": [1.0], "stiffness": [1.0], "gravity": 1.0, "law": st.Coulomb(0.3)}
+    chain = st.Chain(**block, load=wave)
+    guess = chain.tangents(RUNS, (0.0, 3.0 * period), ()).final
+    assert len(st.find_cycle(chain, guess, RUNS, period=period).order) == 2
+
+
 @pytest.mark.parametrize("ratio", [np.sqrt(0.5), 0.5])
 def test_a_weak_sine_of_another_period(ratio):
     """Its effect in the second period is below the tolerance of states."""

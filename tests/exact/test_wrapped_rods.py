@@ -250,6 +250,14 @@ def test_rod_dragged_on_a_plane_by_a_dead_load():
     assert loss.time == pytest.approx(mu * weight, rel=1e-3)
     force = path.contact_force[-1].sum(axis=0)
     assert np.allclose(force, [-loss.time, 0.0, weight], atol=1e-9)
+    search = st.rods.ContactSearch(law, self_contact=False)
+    system = st.rods.Rods([rod], search=search, partners=bodies)
+    every = st.solve(system, st.rods.Quasistatic(4, max_iterations=6), (0.0, 1.0), throw=False)
+    assert (np.diff(every.time) > 0.0).all()
+    assert every.time[-1] == loss.time
+    # the state is not that of the iteration that failed: forces at the last node balance
+    tension = every.variables["internal_force"].values[-1, -1, 0]
+    assert tension == pytest.approx(loss.time + every.data["contact_force"].values[-1, -1, 0], 1e-9)
     # a round rod rolls sideways without any force
     with pytest.raises(SolveError, match="roll freely"):
         wrapped_path(sideways, bodies, [0.0, 1.0], friction=law, steps=1, max_iterations=3)

@@ -231,6 +231,8 @@ def located(
 ) -> tuple[float, U] | None:
     """Locate the root of a test function on a step: fraction of the step, and solution there.
 
+    If a solution or its test function is undefined, the last estimate; None if there is none.
+
     Parameters
     ----------
     step : from `place` to a later point
@@ -247,7 +249,10 @@ def located(
         solution = corrected(problem, place, place.tangent, fraction * step)
         if solution is None:
             return best
-        now = test(solution.u)
+        try:
+            now = test(solution.u)
+        except ModelError:
+            return best
         moved = 1.0 if best is None else abs(fraction - best[0])
         best = fraction, solution.u
         if abs(now) <= nothing or moved <= _NOTHING:

@@ -71,6 +71,17 @@ def test_a_limit_point_is_located():
     assert at == pytest.approx([0.0, 1.0], abs=1e-12)
 
 
+def test_an_undefined_test_function_ends_the_search():
+    circle = Circle()
+    place = place_at(circle, np.array([0.28, 0.96]), np.array([-1.0, 1.0]))
+    _, step, _ = advance(circle, place, 0.4, longest=0.5)
+
+    def undefined(u):
+        raise ModelError("test", "no value", "a value", "it is undefined.", "leave it out.")
+
+    assert located(circle, place, step.step, undefined, (1.0, -1.0)) is None
+
+
 def test_a_step_beside_the_curve_is_halved():
     circle = Circle()
     place = place_at(circle, np.array([1.0, 0.0]), np.array([0.0, 1.0]))

@@ -1,11 +1,14 @@
 """A branch of orbits that is killed and resumed is equal to the undisturbed one, bit by bit."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import stiction as st
 from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.studies.cycles import branch
+from stiction.studies.cycles.checkpoints import pack_branch, restore_branch
 
 
 class Killed(Exception):
@@ -53,6 +56,21 @@ def test_a_resumed_branch_is_the_same(tmp_path):
     assert again.ends == whole.ends
     with pytest.raises(st.StoreError, match="another branch"):
         st.continue_cycle(*given, step=1.0, checkpoint=Killing(tmp_path / "c", 2))
+
+
+def test_a_first_orbit_with_other_nodes():
+    """A branch may move the nodes of its first orbit, or the masses in it that always stick."""
+    cycle = st.find_cycle(st.BeltOscillator(belt_speed=2.0), [0.0, 2.0])
+    asked = ["belt_speed", 1.96, 2.04, 0.02, 9]
+    made, again = (
+        [branch._HalfBranch(cycle, "belt_speed", (1.96, 2.04), 0.02, 9, x) for x in (-1.0, 1.0)]
+        for _ in range(2)
+    )
+    for half in made:
+        half.cycles[0] = dataclasses.replace(cycle, nodes=cycle.nodes + 1e-3)
+    restore_branch(again, asked, pack_branch(made, asked))
+    for half, other in zip(made, again, strict=True):
+        assert same(tuple(other.cycles), tuple(half.cycles))
 
 
 def test_a_resumed_bifurcation_has_the_same_equations(tmp_path):

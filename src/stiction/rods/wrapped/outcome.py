@@ -15,7 +15,7 @@ from stiction.core.driver import run_to_end
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
-from stiction.errors import ModelError, SolveError, Status
+from stiction.errors import ModelError, SolveError
 from stiction.laws.coulomb import Coulomb
 from stiction.numerics.checks import fits
 from stiction.numerics.shown import counted
@@ -98,8 +98,6 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
         status, reason = run_to_end(steps, request.progress, checkpoint)
     except SolveError as error:
         raise SolveError(f"{name}: {error}") from None
-    if status is not Status.SOLVED:
-        stepper.save_last()
     rows = dict(zip(Row._fields, map(np.array, zip(*stepper.saved, strict=True)), strict=True))
     units: dict[str, str] = {}
     for loss in stepper.losses:

@@ -222,10 +222,10 @@ class Stepper:
             self._resume(checkpoint)
         for time in self.times[self.times > self.saved[-1].time].tolist():
             status, reason = yield from self._advance(time)
-            if status in (Status.SOLVED, Status.NO_CONTINUATION):
-                self._save()
             if status is not Status.SOLVED:
+                self._save_last()
                 return status, reason
+            self._save()
         return Status.SOLVED, ""
 
     def _start(self, mu: float, *, inertia: bool, settle: bool) -> Generator[Pause, None, None]:
@@ -373,18 +373,18 @@ class Stepper:
         moves = self.state.velocity is not None
         sought = "state of motion" if moves else "equilibrium"
         why = "a rod can snap under dead loads, or roll freely on a body"
-        why = "steps may also be too short for the rounding of places" if moves else why
+        why = "steps may be too short for the rounding of places" if moves else why
         return (
             f"got no {sought} beyond t = {self.state.time:.9g} s, after {after}; "
-            "needs forces in balance.\n"
-            f"Why: Newton's method did not converge, even with short steps; {why}.\n"
+            f"needs forces in balance, but {why}.\n"
+            "Why: Newton's method did not converge, even with short steps.\n"
             "Try: a Driven or Clamped end, settle=False if friction alone holds the rods, "
             "more elements or steps, or a stiffer twist."
         )
 
-    def save_last(self) -> None:
+    def _save_last(self) -> None:
         """Save the last state on the path, which the iteration that failed has left."""
-        if self.saved and self.state.time > self.saved[-1].time:
+        if self.state.time > self.saved[-1].time:
             self.problem.static.restore((self.state.r, self.state.q))
             self._save()
 

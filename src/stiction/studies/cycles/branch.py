@@ -274,7 +274,7 @@ class _HalfBranch(Half):
         self, cycle: Cycle, parameter: str, span: Span, step: float, most: int, sense: float
     ) -> None:
         self.parameter, self.span, self.step, self.most = parameter, span, step, most
-        self.sense = sense
+        self.given, self.sense = cycle, sense
         self.cycles, self.bifurcations = [cycle], list[Bifurcation]()
         self.reason, self.length, self.fresh, self.moved = "", step, True, 0
         self.problem, self.place = self._begun(cycle, None)

@@ -38,6 +38,7 @@ class Half:
 
     Parameters
     ----------
+    given : the orbit at which the branch begins; the first of `cycles` may have other nodes
     problem, place : the equations, and the last point with its tangent
     cycles, bifurcations : those found so far, from the first orbit on
     reason : why the branch ended; "" before its end
@@ -47,6 +48,7 @@ class Half:
         because of a failed orbit
     """
 
+    given: Cycle
     problem: Shooting
     place: Place[Floats]
     cycles: list[Cycle]
@@ -64,7 +66,7 @@ def pack_branch(halves: Sequence[Half], asked: list[Any]) -> dict[str, npt.NDArr
     ----------
     asked : the arguments of the branch
     """
-    parameter, first = asked[0], halves[0].cycles[0]
+    parameter, first = asked[0], halves[0].given
     entries = [
         {
             "cycles": [_cycle_entry(one, parameter, first) for one in half.cycles],
@@ -88,14 +90,14 @@ def restore_branch(halves: Sequence[Half], asked: list[Any], saved: Mapping[str,
     Verified by: tests/unit/studies/test_branch_checkpoints.py::test_a_resumed_branch_is_the_same
     """
     check_arrays(saved, {_NAME: dataclasses.replace(like(np.array("")), dtype="U")})
-    first = halves[0].cycles[0]
+    first = halves[0].given
     with unpacking():
         before, entries = json.loads(str(saved[_NAME]))
         if before != json.loads(_text(_asked(asked, first))):
             raise refused(_NAME, "another branch", "the same orbit, parameter, span and steps")
         for half, entry in zip(halves, entries, strict=True):
             made = _cycle_of(first, asked[0])
-            half.cycles = [first, *(made(one) for one in entry["cycles"][1:])]
+            half.cycles = [made(one) for one in entry["cycles"]]
             half.bifurcations = [_bifurcation_of(one, made) for one in entry["bifurcations"]]
             arrays: dict[str, Any] = {n: np.array(entry["equations"][n]) for n in _EQUATIONS}
             half.problem = dataclasses.replace(half.problem, **arrays)

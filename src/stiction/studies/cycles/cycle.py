@@ -340,7 +340,10 @@ def _check_changes(system: Any, period: float, until: float) -> None:
     first = p.time[1:][changes & (p.time[1:] > 0.0)][:1]
     line = p.linear_part
     inside = np.append(0.5 * (p.time[:-1] + p.time[1:]), p.time[-1] + until + 2.0 * period)
-    off = np.abs(line.at(inside) - line.at(inside - period)) > _NEAR * size
+    # steep edges are located within the accuracy of the period
+    shifts = _NEAR * period * np.array([[-1.0], [0.0], [1.0]])
+    now, before = line.at(inside), line.at(inside - period + shifts)
+    off = np.maximum(now - before.max(axis=0), before.min(axis=0) - now) > _NEAR * size
     # the last segment has no end
     late = off & np.append(p.time[:-1] > until, True)
     times = np.concatenate([first[first > until], p.time[late]])
