@@ -278,7 +278,14 @@ def test_strip_buckles_sideways():
 
 def test_unequal_sections_do_not_move():
     rod = strip(10, PointForce([0, 0, -1.0]))
-    with pytest.raises(st.ModelError, match=r"10000 and 1 N m(.|\n)*use rods.equilibrium"):
-        st.Rods([rod])
+    search = st.rods.ContactSearch(st.Coulomb(0.3), self_contact=False)
+    touching = st.Rods([rod], search=search, partners=[st.rods.PlanePartner([0.0, 0.0, -9.0])])
+    for system, method in (
+        (st.Rods([rod]), st.RollingLeapfrog()),
+        (st.Rods([rod]), st.rods.RollingMidpoint(1e-3)),
+        (touching, st.rods.ImplicitEuler(1e-3)),
+    ):
+        with pytest.raises(st.ModelError, match=r"10000 and 1 N m(.|\n)*use Quasistatic"):
+            st.solve(system, method, (0.0, 1e-3), save=2)
     with pytest.raises(st.ModelError, match="second_bending"):
         GivenSection(1.0, 1.0, bending=1.0, twist=1.0, second_bending=-1.0)

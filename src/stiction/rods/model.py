@@ -103,8 +103,8 @@ class Rods(RodSystem):
         for i, contact in enumerate(self.contacts, start=1):
             self._check_contact(i, contact)
 
-    def check_sections(self) -> None:
-        """Raise ModelError if rods with a section that is not round can touch, or move."""
+    def check_stiffness(self) -> None:
+        """Raise ModelError if rods that move have two bending stiffnesses."""
         for n, rod in enumerate(self.rods, start=1):
             first, second = rod.section.bending_stiffness, rod.section.second_bending_stiffness
             if first != second:
@@ -115,6 +115,10 @@ class Rods(RodSystem):
                     "inertia and damping are those of a round section.",
                     "use Quasistatic, rods.equilibrium or rods.follow_path.",
                 )
+
+    def check_sections(self) -> None:
+        """Raise ModelError if rods with a section that is not round can touch, or move."""
+        self.check_stiffness()
         touching = {n for c in self.contacts for n in (c.first, c.second) if n <= len(self.rods)}
         if self.search is not None:
             touching = set(range(1, len(self.rods) + 1))

@@ -160,7 +160,7 @@ def check_inertia(rods: Sequence[CosseratRod]) -> None:
         if rod.internal_damping:
             where = f"Rods.rods[{i}].internal_damping"
             got, why = f"{rod.internal_damping:g} s with inertia", "wrapped rods are elastic."
-            raise ModelError(where, got, "0", why, "give `drag`, or solve Rods.")
+            raise ModelError(where, got, "0", why, "give `drag`, or solve by RollingLeapfrog.")
 
 
 def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:

@@ -76,6 +76,8 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
     """
     rods, name = system.assembled(), type(method).__name__
     friction, self_contact = _contacts_of(rods, name)
+    if method.inertia:
+        rods.check_stiffness()
     loaded = [_with_weight(rod, rods.gravity) for rod in rods.rods]
     stepper = Stepper(
         loaded,
