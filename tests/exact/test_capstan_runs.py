@@ -41,6 +41,22 @@ def test_resumed_runs_are_equal(method, save):
         np.testing.assert_array_equal(again.energy.imbalance, whole.energy.imbalance)
 
 
+def test_the_order_of_partners_does_not_matter():
+    """Nor does a partner out of reach; contacts name their partner by its number."""
+    rods = Capstan(elements=16).assembled()
+    far = st.rods.CylinderPartner([9.0, 9.0, -1.0], [9.0, 9.0, 1.0], 0.3)
+    runs = [
+        st.solve(Rods(rods.rods, search=rods.search, partners=p), Quasistatic(steps=4), save=2).data
+        for p in ([*rods.partners], [*rods.partners, far], [far, *rods.partners])
+    ]
+    for data, drum in zip(runs, (2, 2, 3), strict=True):
+        np.testing.assert_array_equal(data["position"], runs[0]["position"])
+        touching = data["second_body"].values == drum
+        for name in ("contact_mode", "contact_force", "slip_length"):
+            np.testing.assert_array_equal(data[name].values[:, touching], runs[0][name])
+        assert not data["contact_mode"].values[:, ~touching].any()
+
+
 def test_gravity_is_a_load():
     """A rod on a plane that lifts it is pressed on it by its weight; energies are rounding."""
     rod = st.rods.CosseratRod(
@@ -100,6 +116,8 @@ def test_what_the_method_does_not_solve():
         st.solve(rods, st.RollingLeapfrog())
     with pytest.raises(ModelError, match=r"Capstan.pitch: got 0 m; needs at least 0.01 m"):
         Capstan(angle=7.0)
+    with pytest.raises(ModelError, match=r"Capstan.radius: got 0.2 m; needs at most that of the"):
+        Capstan(radius=0.2)
     # each partner makes a contact of each node
     many = Rods(rods.rods, search=rods.search, partners=[*rods.partners] * 300)
     with pytest.raises(ModelError, match=r"solve.save: got 20000, about .* GiB"):

@@ -93,6 +93,10 @@ class Capstan(RodSystem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.radius > self.drum_radius:
+            got, needs = f"{self.radius:.6g} m", f"at most that of the drum, {self.drum_radius:.6g}"
+            why = "a rope bent around a thinner drum has strains of one half and more."
+            raise ModelError("Capstan.radius", got, needs, why, "give a thinner rope.")
         if self.angle > _OWN_TURN and self.pitch < 2.0 * self.radius:
             got, needs = f"{self.pitch:.6g} m", f"at least {2.0 * self.radius:.6g} m"
             why = f"a rope that turns by {self.angle:.6g} rad would lie on itself."
