@@ -16,7 +16,7 @@ from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
 from stiction.rods.supports.reactions import PIN, reactions, supports_of
 
-__all__ = ["InternalForces", "StateRecord"]
+__all__ = ["InternalForces", "StateRecord", "partner_variables"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +58,25 @@ _COLUMNS: dict[str, tuple[str, str, str, str]] = {
     "applied_moment": ("element", "axis", "N m", "loads on the frames"),
 }
 _COUNTS = {"axis": 3, "quaternion": 4}
+
+
+def partner_variables(
+    points: Floats, shape: npt.NDArray[np.int64], radius: Floats
+) -> dict[str, Variable]:
+    """Return the variables of rigid partners.
+
+    Parameters
+    ----------
+    points : (t, partner, 2, 3) ends of a cylinder; centre of a sphere; a plane, a point above [m]
+    shape : (partner,) 1 a cylinder, 2 a sphere, 3 a plane
+    radius : (partner,) 0 of a plane [m]
+    """
+    meaning = "ends of a cylinder; centre of a sphere; a plane, and a point above it"
+    return {
+        "partner_point": Variable(points, ("time", "partner", "end", "axis"), "m", meaning),
+        "partner_shape": Variable(shape, ("partner",), "1", _SHAPES),
+        "partner_radius": Variable(radius.copy(), ("partner",), "m", "0 of a plane"),
+    }
 
 
 class InternalForces:
@@ -186,13 +205,7 @@ class StateRecord:
             return {}
         kinds = {SPHERE: 2, PLANE: 3}
         shape = np.array([kinds.get(int(s), 1) for s in f.shape[f.rods :]], dtype=np.int64)
-        points, each = self.arrays["partner_point"][:upto], ("partner",)
-        meaning = "ends of a cylinder; centre of a sphere; a plane, and a point above it"
-        return {
-            "partner_point": Variable(points, ("time", "partner", "end", "axis"), "m", meaning),
-            "partner_shape": Variable(shape, each, "1", _SHAPES),
-            "partner_radius": Variable(f.radius[f.rods :].copy(), each, "m", "0 of a plane"),
-        }
+        return partner_variables(self.arrays["partner_point"][:upto], shape, f.radius[f.rods :])
 
     def _supports(self) -> dict[str, Variable]:
         """Return the variables of supports."""

@@ -21,6 +21,7 @@ from stiction.numerics.checks import fits
 from stiction.numerics.shown import counted
 from stiction.rods.contact.partners import CylinderPartner, PlanePartner, SpherePartner
 from stiction.rods.rod import CosseratRod, LineForce
+from stiction.rods.state.record import partner_variables
 from stiction.rods.wrapped.checks import MOST_OVERLAP
 from stiction.rods.wrapped.contact import OPEN
 from stiction.rods.wrapped.obstacles import placement_at
@@ -205,13 +206,7 @@ def _partners(rods: Rods, times: Floats, start: float) -> dict[str, Variable]:
             points[k, j] = place.pivot, place.pivot + place.turn @ (far - partner.points[0])
     kind = np.array([shapes[type(partner)] for partner in rods.partners], dtype=np.int64)
     radius = np.array([getattr(partner, "radius", 0.0) for partner in rods.partners])
-    meaning = "ends of a cylinder; centre of a sphere; a plane, and a point above it"
-    each, words = ("partner",), "1 a cylinder, 2 a sphere, 3 a plane"
-    return {
-        "partner_point": Variable(points, ("time", "partner", "end", "axis"), "m", meaning),
-        "partner_shape": Variable(kind, each, "1", words),
-        "partner_radius": Variable(radius, each, "m", "0 of a plane"),
-    }
+    return partner_variables(points, kind, radius)
 
 
 def _quantities(rods: Rods, rows: Mapping[str, Floats]) -> dict[str, Quantity]:
