@@ -42,7 +42,7 @@ _FRACTION = Positive("1", _WHY_FRACTION, "give 0.5.", most=1.0)
 _PLANE_FRACTION = Positive("1", _WHY_FRACTION, "give 0.25.", most=1.0)
 _SHAKE = Flag("gaps are constrained or not.", "give True.")
 _STEP = Positive("s", "time goes forward.", "for example 1e-3.")
-_RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.")
+_RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.", most=1e-2)
 _TRY = "leave the default."
 _ADVANCE = Positive("1", "time goes forward.", _TRY)
 _BEND = Positive(
@@ -64,7 +64,9 @@ _LUMPED = Flag("masses are lumped or not.")
 _STEPS = Limit(most=1_000_000)
 _TURN = Positive("m", "each node may touch every turn of its rod once.", "give None.")
 _SETTLE = Flag("the rods take their first loads without friction, or with it.")
-_FORCES = Positive("1", "Newton's method balances forces to this tolerance.", "give 1e-8.")
+_FORCES = Positive(
+    "1", "Newton's method balances forces to this tolerance.", "give 1e-8.", most=1e-2
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
