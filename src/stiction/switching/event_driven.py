@@ -299,10 +299,11 @@ class _Integrator:
         *earlier, a, b, c = (np.append(states[i], events["time"][i]) for i in alike[-4:])
         limit = _aitken(a, b, c)
         move = np.abs(limit - c)
-        good = float(np.max(move)) <= 1e-5 * max(1.0, float(np.max(np.abs(c))))
+        scale = np.asarray(self.system.compiled.scale)
+        good = bool((move[:n] <= 1e-5 * np.maximum(scale, np.abs(c[:n]))).all())
         if not good and earlier:
             # chosen: to 1e-3 of the move, or to a small part of a state
-            small = np.append(1e-9 * np.asarray(self.system.compiled.scale), 0.0)
+            small = np.append(1e-9 * scale, 0.0)
             apart = np.abs(_aitken(earlier[0], a, b) - limit)
             good = bool((apart <= np.maximum(1e-3 * move, small)).all())
         # events beyond the end of the run do not belong to it
