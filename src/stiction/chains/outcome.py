@@ -362,7 +362,7 @@ def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
     stuck = history.mode == 0
     excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)
     meaning = (
-        "largest friction of a stuck mass above its kinetic friction, when saved; above 0 a law "
+        "largest friction of a sticking mass above its kinetic friction, when saved; above 0 a law "
         "with a jump would also allow slip, and the run follows the solution that sticks"
     )
     return Quantity(max(float(excess.max()), 0.0), "N", meaning)

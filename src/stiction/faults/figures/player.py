@@ -58,8 +58,8 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         run,
         time,
         views,
-        "frames are computed states, not equally spaced in time: most of the time is "
-        "waiting; the logarithm of the speed is interpolated linearly",
+        "frames are computed states, which are not equally spaced in time; the logarithm of "
+        "the speed is interpolated linearly",
         readings=[
             *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
             m.Reading("log₁₀ of the largest speed in m/s:", "", speed),
