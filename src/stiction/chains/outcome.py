@@ -343,7 +343,7 @@ def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:
     if history.status is Status.NOT_FINITE or (
         trajectory is not None and not np.isfinite(trajectory.x).all()
     ):
-        why = "the run left floating point"
+        why = "a number of the run is not finite"
     elif trajectory is None:
         why = f"more than {MOST_MASSES} masses; replay=True makes it"
         why = "replay=False" if method.replay is False else why

@@ -94,7 +94,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
     slip = relative_slip + system.plate_speed * (h.time - h.time[0])[:, None]
     each = ("time", "contact")
     place = (np.arange(n) + 0.5) * system.width
-    where = "depth" if system.surface == "free" else "place along the fault"
+    where = "depth" if system.surface == "free" else "position along the fault"
     return Run.of(
         given,
         method,

@@ -196,7 +196,7 @@ def test_a_study_is_reported(monkeypatch, complete, damaged, valid, refused):
 @pytest.mark.parametrize(
     ("seconds", "bytes_", "words"),
     [
-        (None, 0.0, "how long it takes is not known"),
+        (None, 0.0, "the run time is not known"),
         (0.094, 0.0, "less than 0.1 s"),
         (0.096, 0.0, "about 0.1 s"),
         (9.94, 0.0, "about 9.9 s"),
