@@ -1,7 +1,7 @@
-"""Write the notebooks of the four doors from the pages in docs/learn: `python tools/notebooks.py`.
+"""Write four notebooks from the pages in docs/learn: `python tools/notebooks.py`.
 
-A page is the only source: its Python blocks become cells with code, all else becomes text. A test
-holds that the notebooks are those of the pages, and runs them.
+A page is the only source: its Python blocks become code cells, its text becomes Markdown cells. A
+test compares the notebooks with the pages and runs them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
 # name of the notebook, and of its page
-DOORS = {
+PAGES = {
     "tribologist": "tribologist",
     "dynamicist": "dynamicist",
     "engineer": "engineer",
@@ -54,5 +54,5 @@ def notebook(page: str) -> str:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, page in DOORS.items():
+    for name, page in PAGES.items():
         (FOLDER / f"{name}.ipynb").write_text(notebook(page), encoding="utf-8")

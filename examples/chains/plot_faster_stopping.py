@@ -10,11 +10,11 @@ in :math:`\sqrt{m/k}`, one number remains, :math:`\mu m g / f`. Hence
 .. math:: t_\text{stop} = \sqrt{m/k}\;\Theta\!\left(\mu m g / f\right).
 
 * **Stiffer springs** stop sooner, always: :math:`t_\text{stop} \propto k^{-1/2}` exactly.
-* **Heavier masses** change two things: they swing more slowly, and they are pressed harder on
-  the rail. :math:`\Theta` falls roughly like :math:`f / \mu m g`, so on the whole
-  :math:`t_\text{stop} \sim m^{-1/2}`, but the last swings come in whole numbers, and the curve
-  goes up again and again on its way down.
-* With the **normal force held**, heavier masses stop *later*: :math:`\propto m^{1/2}` exactly.
+* **Heavier masses** change two things: they oscillate more slowly, and their normal force is
+  larger. :math:`\Theta` decreases roughly like :math:`f / \mu m g`, so on average
+  :math:`t_\text{stop} \sim m^{-1/2}`. But the number of half oscillations until the stop is an
+  integer, so the stop time increases with the mass in some intervals.
+* At **constant normal force** heavier masses stop *later*: :math:`\propto m^{1/2}` exactly.
 
 Source: Axioms 14(4) 299, section 9.2.
 """

@@ -73,7 +73,7 @@ assert run.audit.ok
 heat = run.ledger["friction_heat"].to_numpy()
 one_round = heat[-1] - heat[np.searchsorted(run.time, 1000.0)]
 area = np.sum(4.0 * critical * np.maximum(0.0, 10.0 - critical) / 20.0)
-print(f"heat of one round {one_round:.12f} J, area of the loop {area:.12f} J")
+print(f"heat of one cycle {one_round:.12f} J, area of the loop {area:.12f} J")
 assert abs(one_round - area) < 1e-10
 
 # %%

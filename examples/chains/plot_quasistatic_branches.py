@@ -91,7 +91,9 @@ assert abs(time[-1] - slide.duration) < 1e-4
 same = replace(chain, law=st.Coulomb(mu=0.2))
 width = 2.0 * st.StickSet(same).projections().half_width[0]
 counts = {len(branches(same, 0.25, [at]).branches) for at in np.linspace(-1.0, 1.0, 42)}
-print(f"constant friction: rest states {width:.2f} m wide, admissible velocities {counts}")
+print(
+    f"constant friction: equilibria in an interval of {width:.2f} m, admissible velocities {counts}"
+)
 assert width > 0.1
 assert counts == {1}
 

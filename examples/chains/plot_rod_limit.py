@@ -68,7 +68,7 @@ for n, run in runs.items():
     axes[0].plot(s, run.final["v"], lw=1, label=f"n = {n}")
     slips = int((run.final["v"] != 0.0).sum())
     print(f"n = {n:5d}: {run.stats['steps']:5d} steps, {run.stats['events']:6d} events, ", end="")
-    print(f"{slips} masses slip, u off by {errors[-1]:.2e} m of {u.max():.3f} m")
+    print(f"{slips} masses slip, error of u {errors[-1]:.2e} m of {u.max():.3f} m")
 s = np.linspace(0.0, 1.0, 201)
 axes[0].plot(s, rod(s)[1], "k--", lw=1, label="rod")
 axes[0].set(xlabel="distance from the load [m]", ylabel="velocity [m/s]")

@@ -74,11 +74,11 @@ for theta in THETAS:
     run = runs[theta, 1e-3]
     error = float(np.abs(run.data["x"] - true.data["x"]).max())
     taken = float(run.ledger["algorithmic"][-1])
-    print(f"theta = {theta:3.1f}: (35) off by {gaps[-1]:.1e} J; ledger closes to ", end="")
+    print(f"theta = {theta:3.1f}: error of (35) {gaps[-1]:.1e} J; ledger closes to ", end="")
     print(
-        f"{run.energy.imbalance_rel:.0e}; scheme takes out {taken:+.3f} J; x off by {error:.1e} m"
+        f"{run.energy.imbalance_rel:.0e}; scheme removes {taken:+.3f} J; error of x {error:.1e} m"
     )
-ax.set(xlabel="time step [s]", ylabel="(35) off by [J]")
+ax.set(xlabel="time step [s]", ylabel="error of (35) [J]")
 ax.set_xticks(steps, [f"{step:g}" for step in steps])
 ax.minorticks_off()
 ax.legend()
@@ -103,6 +103,6 @@ for theta in (0.5, 0.6, 1.0):
     error = float(np.abs(run.data["x"] - true.data["x"]).max())
     stop = run.quantities["stop_time"].value
     print(f"exact friction, theta = {theta}: stops at {stop:.3f} s, ", end="")
-    print(f"x off by {error:.1e} m, ledger closes to {run.energy.imbalance_rel:.0e}")
+    print(f"error of x {error:.1e} m, ledger closes to {run.energy.imbalance_rel:.0e}")
     assert run.energy.imbalance_rel < 1e-12
     assert np.all(run.final["v"] == 0.0)

@@ -92,7 +92,7 @@ st.solve(chain, t_span=(0.0, 20.0)).plot.motion()
 fig, ax = plt.subplots(figsize=(7.0, 3.0), layout="constrained")
 for name, rate in rates.items():
     ax.plot(np.arange(1, rate.size + 1) / rate.size, np.cumsum(rate) / rate.size, label=name)
-    print(f"{name}: mean {rate.mean():+.3f} 1/s, largest of a piece {rate.max():+.1e} 1/s")
+    print(f"{name}: mean {rate.mean():+.3f} 1/s, largest of an interval {rate.max():+.1e} 1/s")
 ax.set(xlabel="fraction of the run", ylabel="sum of log growth / run time [1/s]")
 ax.axhline(0.0, color="0.5", lw=0.8)
 ax.legend()

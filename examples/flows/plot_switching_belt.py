@@ -86,5 +86,5 @@ assert np.abs(slips["x"] - MU0).max() < 1e-12
 # Plain functions give the same events, and the solution was unique.
 assert np.abs(mine.events["time"] - run.events["time"]).max() < 1e-12
 assert run.determinism.status == "deterministic"
-print(f"energy closes to {run.energy.imbalance_rel:.1e}")
+print(f"ledger closes to {run.energy.imbalance_rel:.1e}")
 assert run.energy.imbalance_rel < 1e-11

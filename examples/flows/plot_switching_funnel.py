@@ -79,7 +79,7 @@ for t in (0.5, 1.0, 2.0):
 left = known.side != 0.0
 wanted = [sliding_arrival(-1.2, -1.5, (-z, -y)) for _, y, z in known.exits[left]]
 error = np.abs(known.dwell[left] - wanted).max()
-print(f"times of dwelling: {left.sum()} exits, largest error {error:.1e}")
+print(f"dwell times: {left.sum()} exits, largest error {error:.1e}")
 assert error < 1e-9
 
 # %%
@@ -88,7 +88,7 @@ assert error < 1e-9
 # reported as undecided.
 early = (funnel.side != 0.0) & (funnel.dwell < HORIZON - 3.0)
 ends = {kind for kind, is_early in zip(funnel.end_kind, early, strict=True) if is_early}
-print(f"{early.sum()} futures that leave before tau = {HORIZON - 3.0:g} end in", ends)
+print(f"{early.sum()} solutions that leave before tau = {HORIZON - 3.0:g} end in", ends)
 assert ends - {"undecided"} == {"codim2_line"}
 
 # %%

@@ -76,7 +76,7 @@ axes[1].legend(fontsize="x-small")
 # %%
 # Equal positions: periodic, by the closed form. There is no chaos for any coupling.
 error = np.abs(runs["same place"].data["s1"] - symmetric_contact(TIMES, 2.0, 1.0)).max().item()
-print(f"same place: the contact follows its closed form to {error:.1e}")
+print(f"equal positions: the contact follows its closed form to {error:.1e}")
 assert error < 1e-8
 
 # %%

@@ -82,7 +82,7 @@ assert drift < 1e-8
 # %%
 # Energy is transferred between the strings and none is lost.
 closed = run.energy.imbalance_rel, other.energy.imbalance_rel
-print(f"energy closes to {closed[0]:.1e} and {closed[1]:.1e} of its size")
+print(f"ledger closes to {closed[0]:.1e} and {closed[1]:.1e} of its size")
 assert max(closed) < 1e-7
 assert run.data["energy_v"].max() > 0.3 * run.data["energy_u"][0]
 
@@ -90,5 +90,5 @@ assert run.data["energy_v"].max() > 0.3 * run.data["energy_u"][0]
 # The bump has a delay of its width over the wave speed relative to the point contact: an error of
 # first order.
 far = np.abs(bump.data["s1"] - other.data["s1"]).max().item()
-print(f"a bump of width 0.03 moves the path by {far:.1e}")
+print(f"a bump of width 0.03 changes the path by {far:.1e}")
 assert 1e-3 < far < 1e-2

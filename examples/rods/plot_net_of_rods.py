@@ -66,7 +66,7 @@ axes[2].legend(fontsize="small")
 # motion as declared ones.
 apart = np.abs(searched.data.position.values - runs[0.3].data.position.values).max()
 moved = np.ptp(runs[0.3].data.position.values[:, :, 2], axis=0).max()
-print(f"found or declared: positions differ by {apart:.1e} m, the net moves by {moved:.3f} m")
+print(f"found and declared: positions differ by {apart:.1e} m, the net moves by {moved:.3f} m")
 heats = [run.energy.friction_heat[-1].sum() for run in runs.values()]
 for run in (*runs.values(), searched):
     assert run.audit.ok

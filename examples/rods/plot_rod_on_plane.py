@@ -94,7 +94,7 @@ print(f"acceleration: {np.abs(np.array(found) - exact).max():.1e} m/s2 from the 
 heat = thrown.energy.total_friction_heat[-1].item()
 lost = slip_heat(section.line_density * 0.5, SPEED)
 print(f"thrown: {heat:.6f} J of heat, closed form {lost:.6f} J")
-print(f"fallen: {len(fallen.events)} events, energy closes to {fallen.energy.imbalance_rel:.1e}")
+print(f"fallen: {len(fallen.events)} events, ledger closes to {fallen.energy.imbalance_rel:.1e}")
 assert np.abs(np.array(found) - exact).max() < 1e-9
 assert abs(heat / lost - 1.0) < 1e-5
 assert fallen.energy.imbalance_rel < 1e-3

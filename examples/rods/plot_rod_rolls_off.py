@@ -90,7 +90,7 @@ rolls = run.time < 0.95 * when["end"]
 error = np.abs(place - rolled)[rolls].max()
 print(f"rolling: {error:.1e} m from the closed form over {LENGTH - 0.2:.1f} m")
 print(f"at the end at {when['end']:.4f} s, falls at {when['fall']:.4f} s")
-print(f"energy closes to {run.energy.imbalance_rel:.1e}")
+print(f"ledger closes to {run.energy.imbalance_rel:.1e}")
 assert run.audit.ok
 assert error < 1e-3
 assert when["end"] < when["fall"]

@@ -91,8 +91,10 @@ last = data.isel(time=-1)
 pressing = last["contact_mode"].values > 0.0
 pairs = np.column_stack([last["first_body"], last["second_body"]])[pressing].astype(int)
 found = sorted({(int(a), int(b)) for a, b in pairs})
-print(f"{pressing.sum()} points press at the end, between bodies {found}; 5 is the floor")
-print(f"energy closes to {energy.imbalance_rel:.1e} of {energy.scale:.3f} J")
+print(
+    f"{pressing.sum()} contacts in compression at the end, between bodies {found}; 5 is the floor"
+)
+print(f"ledger closes to {energy.imbalance_rel:.1e} of {energy.scale:.3f} J")
 assert run.audit.ok
 audit = {line.check: line.value for line in run.audit if line.value is not None}
 assert audit["contacts_solved"] == 0.0

@@ -54,7 +54,7 @@ for mu, run in runs.items():
     axes[0].plot(run.time, 1e3 * (run.data.s1 - 0.5), label=f"mu = {mu}")
     axes[1].plot(run.time, run.data.contact_mode, lw=0.8, label=f"mu = {mu}")
     kinds = run.events["kind"].value_counts().to_dict()
-    print(f"mu = {mu}: {kinds}, friction took {run.energy.friction_heat[-1].sum():.4f} J")
+    print(f"mu = {mu}: {kinds}, friction heat {run.energy.friction_heat[-1].sum():.4f} J")
 axes[0].set(xlabel="time [s]", ylabel="contact on rod 1 [mm]")
 axes[0].legend(fontsize="small")
 axes[1].set(xlabel="time [s]", yticks=(0, 1, 2), yticklabels=("open", "rolls", "slips"))

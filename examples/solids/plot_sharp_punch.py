@@ -67,8 +67,8 @@ axes[1].set(xlabel="place on the punch", ylabel="pressure [E]")
 
 values = {check.check: check.value for check in run.audit.checks}
 heat, work = run.energy.total_friction_heat[-1], run.energy.external_work[-1]
-print(f"work {work:.5f}, heat {heat:.5f}; ledger open by {run.energy.imbalance_rel:.1e}")
-print(f"passed over between steps: {values['balanced_between_steps']:.1e} of the energies")
+print(f"work {work:.5f}, heat {heat:.5f}; imbalance {run.energy.imbalance_rel:.1e}")
+print(f"released between steps: {values['balanced_between_steps']:.1e} of the energies")
 slides = run.data["displacement"].values > 1.0
 assert np.abs(-fx[slides] / (MU * fy[slides]) - 1.0).max() < 0.05
 assert run.energy.imbalance_rel < 1e-6

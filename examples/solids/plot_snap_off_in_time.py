@@ -53,7 +53,7 @@ held = 1.004 * u[first]
 force = path.data["force_y"].values[first]
 far = np.interp(held, u[second:], total[second:])
 free = total[first] + force * (held - u[first]) - far
-print(f"limit point at {u[first]:.4f} L0; {free:.6f} E L0^2 are set free at {held:.4f} L0")
+print(f"limit point at {u[first]:.4f} L0; {free:.6f} E L0^2 are released at {held:.4f} L0")
 
 # %%
 # Method and solve
@@ -96,7 +96,7 @@ for name, run in runs.items():
     e = run.energy
     gone = e.kinetic + e.viscous_heat + e.algorithmic
     released = gone[-1] - np.interp(0.99, e.time, gone)
-    print(f"{name}: {released:.6f} E L0^2, {released / free:.4f} of what was predicted")
+    print(f"{name}: {released:.6f} E L0^2, {released / free:.4f} of the prediction")
     assert abs(released / free - 1.0) < 0.02
     assert e.imbalance_rel < 1e-6
     assert run.audit.ok, run.audit

@@ -4,8 +4,9 @@ Hertz contact of two deformable cylinders
 
 **Physics.** Two elastic cylinders touch along a strip. Hertz found its half width and the pressure
 in it for half spaces: $a^2 = 4 P R / (\pi E^*)$ and $p = p_0 \sqrt{1 - x^2 / a^2}$ with
-$p_0^2 = P E^* / (\pi R)$, whatever the two moduli and radii are by themselves. Here one body is
-four times as stiff and five times as round as the other, and meshes do not fit.
+$p_0^2 = P E^* / (\pi R)$. The two moduli and the two radii enter only through $E^*$ and $R$. Here
+one body is four times as stiff as the other and has five times its radius, and the meshes do not
+match.
 
 Source: Johnson, Contact Mechanics (1985), section 4.2; the method, Puso and Laursen, Comput.
 Methods Appl. Mech. Eng. 193 (2004) 601.

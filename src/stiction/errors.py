@@ -116,8 +116,8 @@ class Status(enum.Enum):
 
 _ADVICE = {
     Status.SOLVED: "the end time was reached",
-    Status.STOPPED: "the solution is not unique from there on, and the policy ends the run; a "
-    "policy such as Leave, Sample or Enumerate chooses a solution",
+    Status.STOPPED: "the solution is not unique after this time, and the policy ends the run; a "
+    "policy such as Leave, Sample or Enumerate selects one solution",
     Status.WORK_LIMIT: "the allowed number of steps or events ran out before the end time; "
     "try a shorter time span, a larger limit, or a method with a fixed step",
     Status.UNCONVERGED: "a nonlinear solve did not converge; try a smaller step",

@@ -29,7 +29,7 @@ def tool():
 
 def test_notebooks_are_those_of_the_pages(tool):
     found = {path.stem: path.read_text("utf-8") for path in FOLDER.glob("*.ipynb")}
-    written = {name: tool.notebook(page) for name, page in tool.DOORS.items()}
+    written = {name: tool.notebook(page) for name, page in tool.PAGES.items()}
     assert found == written, "run: python tools/notebooks.py"
 
 

@@ -24,7 +24,7 @@ def test_every_item_has_a_comparison_and_a_figure(stiction, here):
     assert float(field["largest |s1'| / c"]["ours"]) < 1.0
     assert abs(float(field["largest relative change of the energy"]["ours"])) < 1e-9
     assert all(
-        row["paper"] == "lost in the text" for what, row in field.items() if "assumed" in what
+        row["paper"] == "missing in the text" for what, row in field.items() if "assumed" in what
     )
     lines = rows_of(root / "figure-2-right")
     assert float(lines["frequency of the string without contact [rad per time]"]["ours"]) == 1.0

@@ -36,7 +36,7 @@ def test_every_item_has_a_comparison(stiction, here):
     assert held == ["yes"] * 7
     motion = rows_of(root / "figure-5")
     assert float(motion["v* [m/s]"]["ours"]) == pytest.approx(float(wanted["v_star"]), rel=1e-12)
-    assert motion["sliding runs into the two-fold"]["ours"] == "yes"
+    assert motion["sliding orbits reach the two-fold"]["ours"] == "yes"
     tyre = rows_of(root / "figure-8")
     full = tyre["(a) force in full slip [N]; the paper's 2 a delta lacks rho"]
     assert float(full["ours"]) == pytest.approx(4.0 / 3.0, rel=1e-14)
@@ -84,9 +84,9 @@ def test_claims_of_figure_5_are_counted_in_the_runs():
         "wheel-recurrent": fake_run(wheel, [], ["two_fold", "codim2_line", "two_fold", "cross"]),
     }
     rows = {row.what: row.ours for row in paper._figure_5(runs)}
-    count = rows["orbits out of the escaping region that run into the line h = g = 0"]
+    count = rows["orbits from the escaping region that reach the line h = g = 0"]
     assert count == "2 of 3"
-    assert rows["sliding runs into the two-fold"] == "yes"
+    assert rows["sliding orbits reach the two-fold"] == "yes"
     assert rows["scaled times of the slip phases of wheel-leaves-minus"] == "2.0000"
     assert [rows[what] for what in rows if what.startswith("arrivals")] == [2.0, 1.0]
 

@@ -34,7 +34,7 @@ def test_it_says_where_it_comes_from(name):
     words = " ".join(scenario.note.split())
     assert words
     if scenario.figure.startswith("Fig"):
-        assert "lost in the text" in words
+        assert "missing in the available text" in words
         assert "assumed" in words
 
 

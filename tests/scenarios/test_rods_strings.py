@@ -31,7 +31,7 @@ def test_it_says_where_it_comes_from(name):
     words = " ".join(scenario.note.split())
     assert words
     if scenario.figure.startswith("Fig"):
-        assert "lost in the text" in words
+        assert "missing in the available text" in words
         assert "assumed" in words
     if name in ("string-figure-2", "string-symmetric", "string-offset"):
         assert "second mode" in words

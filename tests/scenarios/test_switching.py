@@ -40,7 +40,7 @@ def test_it_says_where_it_comes_from(name):
     assert scenario.paper
     assert scenario.note
     if scenario.figure.startswith("Fig"):
-        assert "lost in the text" in " ".join(scenario.note.split())
+        assert "missing in the available text" in " ".join(scenario.note.split())
 
 
 @pytest.mark.parametrize("name", NAMES)

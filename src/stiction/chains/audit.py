@@ -71,7 +71,7 @@ def stick_ratios(friction: Floats, mode: Array, bound: Floats) -> Floats:
 
 def stick_line(ratio: Any, time: float | None = None) -> Line:
     """Return the line `stick_within_bound`, for the largest of `stick_ratios`."""
-    note = "friction of stuck masses over the static bound, at the saved times"
+    note = "friction of sticking masses over the static bound, at the saved times"
     return Line("stick_within_bound", ratio, 1.0 + _ROUNDING, note, time)
 
 

@@ -56,8 +56,8 @@ class Elastic:
                 asked_by,
                 f"a chain with supports = {chain.supports!r} and no plate springs",
                 "a chain that a wall or a plate spring holds",
-                "a chain that nothing holds can be shifted at will: its stiffness matrix is "
-                "singular, and its stick set is unbounded.",
+                "a chain without support has a rigid motion: its stiffness matrix is singular, "
+                "and its stick set is unbounded.",
                 'use supports = "left", or give a plate_stiffness.',
             )
         self._pivot: Floats | None = None

@@ -343,7 +343,7 @@ def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:
     if history.status is Status.NOT_FINITE or (
         trajectory is not None and not np.isfinite(trajectory.x).all()
     ):
-        why = "the run left floating point"
+        why = "a number of the run is not finite"
     elif trajectory is None:
         why = f"more than {MOST_MASSES} masses; replay=True makes it"
         why = "replay=False" if method.replay is False else why
@@ -362,7 +362,7 @@ def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
     stuck = history.mode == 0
     excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)
     meaning = (
-        "largest friction of a stuck mass above its kinetic friction, when saved; above 0 a law "
+        "largest friction of a sticking mass above its kinetic friction, when saved; above 0 a law "
         "with a jump would also allow slip, and the run follows the solution that sticks"
     )
     return Quantity(max(float(excess.max()), 0.0), "N", meaning)

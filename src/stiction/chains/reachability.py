@@ -314,11 +314,11 @@ def _why(chain: Chain, margins: Margins, interior: bool) -> str:
             f"such states and never arrives in finite time ({proof})."
         )
     text = (
-        "Without inertia, under a constant load and friction that does not weaken, this "
-        "state is reached only by starting in it: wherever every mass is within its bound, "
-        "v'R = v'Cv + sum mu N |v| allows no velocity but zero, and the times at which that "
-        "holds form a set that is open and closed, so all earlier times belong to it; "
-        f"{proof}."
+        "Without inertia, under a constant load and friction that does not weaken, only a "
+        "motion that starts in this state contains it. While every mass is within its bound, "
+        "v'R = v'Cv + sum mu N |v| gives v = 0. The times at which every mass is within its "
+        "bound form an open and closed set, so this set contains all earlier times "
+        f"({proof})."
     )
     if chain.friction.may_weaken:
         text += (

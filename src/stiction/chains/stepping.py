@@ -83,7 +83,7 @@ class ChainStepper:
     ) -> None:
         if not chain.law.sticks:
             why, try_ = "its steps go from event to event.", "take a law with stick: Coulomb(0.3)."
-            needs = "a set-valued law: at rest, any friction up to a bound"
+            needs = "a set-valued law, whose friction in stick has any value up to a bound"
             raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
         # a replay checks a whole run, and the later forces are unknown here

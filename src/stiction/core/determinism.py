@@ -48,7 +48,7 @@ class Loss:
         """
         if not self.choice:
             return ""
-        return f"; {self.choice}" if self.ends_run else f"; taken: {self.choice}"
+        return f"; {self.choice}" if self.ends_run else f"; choice: {self.choice}"
 
     def __repr__(self) -> str:
         """Return kind, time, contact and choice in one line."""
@@ -74,19 +74,19 @@ class Determinism:
 
     @property
     def words(self) -> str:
-        """What was lost; for a run without losses: unique future, or no loss detected.
+        """What was lost; for a run without losses: unique solution, or no loss detected.
 
         Verified by: tests/unit/core/test_summary.py::test_missing_searches_are_reported
         """
         if self.losses:
-            ends, several = self.losses[-1].ends_run, "the model allows more than one future"
+            ends, several = self.losses[-1].ends_run, "the model has more than one solution"
             if not ends:
                 return several
-            none = "no future exists: the run ends"
+            none = "no solution exists: the run ends"
             return none if len(self.losses) == 1 else f"{several}, and at the end none"
         if self.unseen:
             return f"no loss was found; {self.unseen}"
-        return "the future was unique"
+        return "the solution was unique"
 
     @property
     def status(self) -> str:
@@ -102,5 +102,5 @@ class Determinism:
     def _repr_html_(self) -> str:
         """Return the losses as a table."""
         rows = [(x.time, x.kind, str(dict(x.where)), x.choice) for x in self.losses]
-        header = ("time", "kind", "where", "taken")
+        header = ("time", "kind", "where", "choice")
         return table_html(header, rows, title=self.words, bad=bool(rows))

@@ -122,7 +122,7 @@ def _head(run: Run) -> list[str]:
         return [head]
     wanted = ""
     if run.asked is not None:
-        wanted = f"; wanted until {_short(run.asked[-1])}{_unit(run.time_unit)}"
+        wanted = f"; requested end time {_short(run.asked[-1])}{_unit(run.time_unit)}"
     return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.advice)]
 
 

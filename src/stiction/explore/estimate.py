@@ -73,7 +73,7 @@ class Estimate:
         if self.bytes > MOST_BYTES:
             return f"about {_size(self.bytes)} of saved states"
         if self.seconds is None:
-            return "how long it takes is not known"
+            return "the run time is not known"
         if self.seconds < 0.095:
             return "less than 0.1 s"
         return f"about {_duration(self.seconds)}"

@@ -64,12 +64,12 @@ class Gate:
         """
         # DNS rebinding: a foreign name may resolve to this machine, but it is another host
         if len(hosts) != 1 or hosts[0].lower() not in self.origins:
-            return "this server answers to 127.0.0.1 and localhost alone"
+            return "this server answers requests to 127.0.0.1 and localhost only"
         ours = [f"http://{name}" for name in self.origins]
         if any(origin.lower() not in ours for origin in origins):
-            return "other pages may not ask this server"
+            return "this server refuses requests from other pages"
         if site not in ("", "none", "same-origin"):
-            return "other pages may not ask this server"
+            return "this server refuses requests from other pages"
         match = _TOKEN.match(path)
         # bytes: texts that are not ASCII cannot be compared in constant time
         if match is None or not hmac.compare_digest(match[1].encode(), self.token.encode()):

@@ -201,10 +201,10 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()  # type: ignore[union-attr]
 
 
-_LAST = "it was number {} in a row, so the next Run starts another solver process"
+_LAST = "it was process number {} that ended in a row, so only the next Run starts another one"
 _ENDED = (
     "The solver process ended {}; {}.\n"
-    "Why: it was killed, by a user or for lack of memory, or it met an error of the program, "
-    "which the terminal then shows.\n"
-    "Try: press Run again; if it ends again, make the run smaller, or try it by `stiction run`."
+    "Why: a user or the system killed it (for example for lack of memory), or the program has "
+    "an error, which the terminal shows.\n"
+    "Try: press Run again; if it ends again, make the run smaller, or use `stiction run`."
 )

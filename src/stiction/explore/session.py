@@ -244,7 +244,7 @@ class Session:
             return
         kind = self._folder.kind_of(path)
         if not kind or path == self._folder.root:
-            needs, why = "a saved run, a study, or a TOML file", "a page can load these alone."
+            needs, why = "a saved run, a study, or a TOML file", "a page can load only these files."
             raise ScenarioError("open", f"{name!r:.80}", needs, why, "choose one from the list.")
 
         def loaded(answer: Mapping[str, Any]) -> None:

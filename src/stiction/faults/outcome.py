@@ -94,7 +94,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
     slip = relative_slip + system.plate_speed * (h.time - h.time[0])[:, None]
     each = ("time", "contact")
     place = (np.arange(n) + 0.5) * system.width
-    where = "depth" if system.surface == "free" else "place along the fault"
+    where = "depth" if system.surface == "free" else "position along the fault"
     return Run.of(
         given,
         method,
@@ -220,8 +220,8 @@ def ledger_line(imbalance: Any) -> Line:
 def balance_line(drift: Any, time: float | None = None) -> Line:
     """Return the audit line of the balance of stress, for one run or a block."""
     note = (
-        "friction and damping against elastic stress, over the normal stress; a smaller rtol "
-        "brings them together"
+        "difference of friction plus damping and elastic stress, over the normal stress; a "
+        "smaller rtol reduces it"
     )
     return Line("stress_balances", drift, _BALANCE_LIMIT, note, time)
 
@@ -270,7 +270,7 @@ def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tupl
                 cells,
                 _CELLS_PER_ZONE,
                 None,
-                "cells per G L / (b sigma); fewer let single cells fail alone: give more cells",
+                "cells per G L / (b sigma); with few, single cells slip alone: give more cells",
                 kind=Kind.AT_LEAST,
             )
         )

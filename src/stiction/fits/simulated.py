@@ -346,7 +346,10 @@ class RunProblem(Problem):
             if at[0] < x[0] - room or at.max() > x[-1] + room or at.min() < x[0] - room:
                 got = f"data from {at.min():.6g} to {at.max():.6g}"
                 needs = f"within {x[0]:.6g} to {x[-1]:.6g}, the range of the run"
-                why, try_ = "the run has no force outside.", "extend the motion of the scenario."
+                why, try_ = (
+                    "the run has no force outside this range.",
+                    "extend the motion of the scenario.",
+                )
                 raise ModelError("Simulated.along", got, needs, why, try_)
             forces.append(np.interp(at, x, force))
         return forces

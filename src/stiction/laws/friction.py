@@ -382,7 +382,7 @@ def with_stick(law: Friction, where: str) -> None:
         raise ModelError(
             where,
             f"{type(law).__name__}, which has no stick",
-            "a set-valued law: at rest, any friction up to a bound",
+            "a set-valued law, whose friction in stick has any value up to a bound",
             "each of its steps decides whether a contact sticks or slips.",
             "use Radau(); EventDriven(), which then calls Radau; or ThetaStepper(step=...).",
         )

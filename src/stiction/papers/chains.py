@@ -62,7 +62,7 @@ def _table_1(runs: Runs) -> list[Row]:
         *(Row(f"mass {i} [kg]", LOST, float(m)) for i, m in _numbered(chain.masses)),
         *(Row(f"spring {i} [N/m]", LOST, float(k)) for i, k in _numbered(chain.link_stiffness[:n])),
         Row("dampers [N s/m]", 0.0, float(chain.link_damping.max())),
-        Row("friction coefficient at rest [1]", LOST, float(chain.friction.mu_static[0])),
+        Row("static friction coefficient [1]", LOST, float(chain.friction.mu_static[0])),
         Row("load [N]", LOST, float(chain.load.at(0.0))),
         Row("gravity [m/s^2]", LOST, float(chain.gravity)),
     ]
@@ -92,9 +92,9 @@ def _figure_3(runs: Runs) -> list[Row]:
     return [
         Row("the loaded mass starts at t [s]", "at once", float(onset[-1])),
         *(Row(f"first slip of mass {i} [s]", LOST, t) for i, t in _numbered(onset[:-1])),
-        Row("all masses rest from t [s]", LOST, stop),
-        Row("the state of rest satisfies (29)", "yes", _yes(stick_set.contains(run.final["x"]))),
-        *(Row(f"x_{i} at rest [m]", LOST, float(x)) for i, x in _numbered(run.final["x"])),
+        Row("all masses stick from t [s]", LOST, stop),
+        Row("the final state satisfies (29)", "yes", _yes(stick_set.contains(run.final["x"]))),
+        *(Row(f"final x_{i} [m]", LOST, float(x)) for i, x in _numbered(run.final["x"])),
     ]
 
 
@@ -105,7 +105,7 @@ def _figure_4(runs: Runs) -> list[Row]:
         for i in range(1, run.final["x"].size + 1)
     ]
     return [
-        Row("rest is reached in finite time", "yes", _yes(_quantity(run, "stop_time") is not None)),
+        Row("all masses stop in finite time", "yes", _yes(_quantity(run, "stop_time") is not None)),
         Row("at t [s]", LOST, _quantity(run, "stop_time")),
         *(Row(f"reversals of mass {i}", "a figure", count) for i, count in _numbered(reversals)),
     ]
@@ -149,9 +149,9 @@ def _swings(name: str, run: Run) -> list[Row]:
     spread = f"{gaps.min():.4g} ... {gaps.max():.4g}" if gaps.size else "no two reversals"
     stop = _quantity(run, "stop_time")
     return [
-        *(Row(f"{name}: swing of mass {i} [m]", "a figure", s) for i, s in _numbered(swings)),
+        *(Row(f"{name}: amplitude of mass {i} [m]", "a figure", s) for i, s in _numbered(swings)),
         Row(f"{name}: time between reversals of mass {swings.size} [s]", "not periodic", spread),
-        Row(f"{name}: all masses rest from t [s]", LOST, "never" if stop is None else stop),
+        Row(f"{name}: all masses stick from t [s]", LOST, "never" if stop is None else stop),
     ]
 
 
@@ -176,7 +176,9 @@ def _figure_10(runs: Runs) -> list[Row]:
         gap = float(np.abs(columns["imbalance"] - columns["algorithmic"]).max())
         closed = float(np.abs(columns["imbalance"]).max())
         rows.append(Row(f"{name}: uniform difference of the sides of (35) [J]", LOST, gap))
-        rows.append(Row(f"{name}: with the scheme's own term [J]", "not in (35)", closed))
+        rows.append(
+            Row(f"{name}: with the energy that the scheme removes [J]", "not in (35)", closed)
+        )
     columns = runs["energy-balance"].energy.columns()
     return [
         *rows,
@@ -205,7 +207,9 @@ def _same(titles: Sequence[str], item: Item) -> dict[str, Item]:
 
 
 ITEMS: dict[str, Item] = {
-    "table-1": Item("Data of the baseline (ours; the paper's are lost)", ["baseline"], _table_1),
+    "table-1": Item(
+        "Data of the baseline (our values; the paper's are missing)", ["baseline"], _table_1
+    ),
     "table-2": Item("Slip wave: first slips and critical forces", ["slip-wave"], _table_2),
     "figure-2": Item(
         "Stick regions of the three masses",
@@ -226,13 +230,13 @@ ITEMS: dict[str, Item] = {
         "Slip wave under a rising load", ["slip-wave"], _figure_5, _figure("slip-wave", "motion")
     ),
     "figure-6": Item(
-        "Unequal masses, heaviest loaded (which order the paper's figure shows is lost)",
+        "Unequal masses, heaviest loaded (the text does not state the order of the figure)",
         ["unequal-124", "unequal-421"],
         _unequal,
         _figure("unequal-124", "motion"),
     ),
     "figure-7": Item(
-        "Unequal masses, lightest loaded (which order the paper's figure shows is lost)",
+        "Unequal masses, lightest loaded (the text does not state the order of the figure)",
         ["unequal-124", "unequal-421"],
         _unequal,
         _figure("unequal-421", "motion"),

@@ -16,7 +16,7 @@ from stiction.core.run import Run
 
 __all__ = ["LOST", "Item", "Progress", "Row", "Runs", "progress_to", "report_progress", "text"]
 
-LOST = "lost in the text"
+LOST = "missing in the text"
 
 Runs = Mapping[str, Run]
 # a progress receiver: given the title of a solve, it returns the context in which a function may be

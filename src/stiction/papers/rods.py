@@ -157,7 +157,7 @@ def _same(runs: Runs) -> list[Row]:
     return [
         Row("largest difference of s from its closed form", "none given", _size(s - closed)),
         Row("largest difference of u1 + v1 from cos t", "none given", _size(both - np.cos(t))),
-        Row("chaotic for all starts that were tried", "yes", "no: periodic for ever"),
+        Row("chaotic for all tested starts", "yes", "no: periodic"),
     ]
 
 
@@ -209,7 +209,12 @@ ITEMS = {
         "one string over x and time, the contact point in red", (_FIGURE,), _field, _draw_field
     ),
     "figure-2-right": Item("spectrum of the lead harmonic", (_FIGURE,), _lines, _draw_lines),
-    "periodic": Item("rings of string: the sum of both waves is free", (_RING,), _ring, _draw_ring),
+    "periodic": Item(
+        "strings closed to circles: the sum of both waves is a free wave",
+        (_RING,),
+        _ring,
+        _draw_ring,
+    ),
     "symmetric": Item("equal contact points: a closed form", (_SAME,), _same, _draw_same),
     "chaos": Item("growth of an initial difference of 1e-7", (_FIGURE, _SAME), _chaos, _draw_chaos),
 }

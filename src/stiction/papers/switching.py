@@ -77,7 +77,11 @@ def _figure_3(runs: Runs) -> list[Row]:
         Row("both folds are invisible", "yes", _yes(fold.kind == "invisible-invisible")),
         Row("first eigenvector points into sliding", "yes", _yes(weak[0] * weak[1] > 0.0)),
         Row("second eigenvector points into crossing", "yes", _yes(strong[0] * strong[1] < 0.0)),
-        Row("sticking passes through without a unique future", "yes", _yes(not fold.deterministic)),
+        Row(
+            "sticking orbits pass through without a unique continuation",
+            "yes",
+            _yes(not fold.deterministic),
+        ),
     ]
 
 
@@ -180,7 +184,9 @@ def _figure_5(runs: Runs) -> list[Row]:
         Row("kappa [m]", LOST, _wheel(leaves).kappa),
         Row("k2 [N/m]", LOST, _wheel(leaves).k2),
         Row(
-            "sliding runs into the two-fold", "yes", _ended(runs["wheel-into-two-fold"], "two_fold")
+            "sliding orbits reach the two-fold",
+            "yes",
+            _ended(runs["wheel-into-two-fold"], "two_fold"),
         ),
         Row("at scaled time", LOST, runs["wheel-into-two-fold"].t_end),
         Row(
@@ -189,7 +195,7 @@ def _figure_5(runs: Runs) -> list[Row]:
             _slip_times(leaves),
         ),
         Row(
-            "orbits out of the escaping region that run into the line h = g = 0",
+            "orbits from the escaping region that reach the line h = g = 0",
             "not mentioned",
             f"{len(at_line)} of 3",
         ),
@@ -444,7 +450,7 @@ def _futures(runs: Runs) -> Funnel:
 def _funnel(runs: Runs) -> list[Row]:
     futures = _futures(runs)
     rows = [
-        Row("futures on a grid of exits", "none computed", float(len(futures))),
+        Row("solutions from a grid of exits", "none computed", float(len(futures))),
         Row("longest time at the two-fold [scaled time]", "none", float(futures.dwell.max())),
     ]
     for hazard in (0.5, 2.0):
@@ -498,10 +504,13 @@ ITEMS = {
     "figure-5": Item("sticking flow and recurrent motion", _RECURRENT, _figure_5, _draw_5),
     "figure-8": Item("force and moment of the stretched string", (), _figure_8, _draw_8),
     "gamma-0": Item(
-        "section VI A: a wheel across the slit", ("wheel-gamma-0",), _gamma_0, _draw_gamma_0
+        "section VI A: the wheel rolls along the slit", ("wheel-gamma-0",), _gamma_0, _draw_gamma_0
     ),
     "gamma-90": Item(
-        "section VI B: a wheel along the slit", ("wheel-gamma-90",), _gamma_90, _draw_gamma_90
+        "section VI B: the wheel rolls across the slit",
+        ("wheel-gamma-90",),
+        _gamma_90,
+        _draw_gamma_90,
     ),
     "line": Item(
         "the line h = g = 0: its return map, and the time to it",
@@ -509,7 +518,9 @@ ITEMS = {
         _line,
         _draw_line,
     ),
-    "funnel": Item("the futures of the two-fold", ("wheel-into-two-fold",), _funnel, _draw_funnel),
+    "funnel": Item(
+        "the solutions after the two-fold", ("wheel-into-two-fold",), _funnel, _draw_funnel
+    ),
     "smoothing": Item(
         "smoothed signs beside the set-valued law", ("normal-form",), _smoothing, _draw_smoothing
     ),

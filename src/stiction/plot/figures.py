@@ -178,7 +178,7 @@ def write_figures(
             "write_figures",
             f"{str(folder)!r} ({error.strerror or error})",
             "a folder that can be written",
-            "every figure becomes a file there.",
+            "every figure is written to a file in this folder.",
             "choose another folder, or free space on the disk.",
         ) from error
     return paths

@@ -33,12 +33,12 @@ def check_looks(format: str, dpi: float | None = None) -> float:
     """
     if format not in _FORMATS:
         why = "these formats are written without further software."
-        try_ = '"png" suits screens and "pdf" papers; ' + nearest(format, _FORMATS)
+        try_ = 'give "png" for screens and "pdf" for papers; ' + nearest(format, _FORMATS)
         needs = "one of " + ", ".join(_FORMATS)
         raise ModelError("format", repr(format), needs, why, try_)
     if dpi is not None and not 10.0 <= dpi <= _MOST_DPI:
         needs = f"a number from 10 to {_MOST_DPI:g}"
-        why = "a figure is some inches wide: fewer dots show nothing, more fill the memory."
+        why = "a figure is some inches wide: fewer dots are not legible, more exceed the memory."
         raise ModelError("dpi", f"{dpi:g}", needs, why, "for example 300 for print.")
     return _DPI if dpi is None else float(dpi)
 

@@ -174,5 +174,5 @@ def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None
     for key in given:
         if key not in known:
             got, needs = f"the unknown key {key!r}", "keys: " + ", ".join(known)
-            why = "an unknown key would be ignored, and the study would not do what it says."
+            why = "an unknown key would be ignored, and the study would not be the intended one."
             raise ScenarioError(where, got, needs, why, nearest(key, known))

@@ -388,7 +388,9 @@ class _Integrator:
         surface = int(self._last_event().surface)
         if isinstance(policy, Stop):
             self._note_loss("fold", surface, "stopped")
-            self.reason = "at a grazing the solution may stay on its side or leave to the other one"
+            self.reason = (
+                "the solution grazes the surface and may stay on its side or cross the surface"
+            )
             return Status.STOPPED
         self._choose_side("fold", surface, policy)
         return None
@@ -404,11 +406,11 @@ class _Integrator:
         if isinstance(policy, Stop):
             self._note_loss("undecided", surface, "stopped", more)
             # next to a two-fold there is no margin
-            why = "the arcs that leave the two-fold there are lower than rounding errors"
+            why = "the arcs that leave the two-fold there have heights below the rounding error"
             if margin < np.inf:
-                bounds = f"only {margin:.2g} error bounds of the run away"
+                bounds = f"only {margin:.2g} times the numerical error away"
                 why = f"the point at which they separate is {bounds}"
-            self.reason = f"two futures cannot be distinguished at t = {path.t:.9g}: {why}"
+            self.reason = f"two solutions cannot be distinguished at t = {path.t:.9g}: {why}"
             return Status.STOPPED
         self._choose_side("undecided", surface, policy, more)
         return None

@@ -40,7 +40,7 @@ _RTOL = Positive(
 _ATOL = Positive("", "steps are as long as this tolerance allows.", "leave it out.")
 _MAX_STEP = Positive("", "it is the largest length of a step.", "leave it out.")
 _POLICY = Part(
-    "it says what to do where the future is not unique.",
+    "a policy selects a solution where several exist.",
     "leave it out to stop there.",
     "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
 )
@@ -61,7 +61,7 @@ class EventDriven(Method):
         points of each step: give a step shorter than the narrowest dip of h that must not be missed
     max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT. None
         allows 800,000 steps, which take some ten seconds
-    policy : the choice where the future is not unique; None stops there
+    policy : the choice where the solution is not unique; None stops there
 
     Source: formulas sheet of the paper on switching, section 3.
     Verified by: tests/exact/test_wheel_runs.py::test_reference_trajectories

@@ -153,7 +153,7 @@ def test_default_stays_stuck_and_says_so():
     (loss,) = losses(run)
     assert loss.time == 0.0
     assert loss.where["velocities"][2][0] == pytest.approx(V_SLIDE, rel=1e-12)
-    assert loss.choice == "stayed stuck"
+    assert loss.choice == "continued to stick"
 
 
 def test_sliding_branch_ends_where_the_reference_says():
@@ -178,7 +178,7 @@ def test_interior_state_is_reached_from_moving_data():
     (loss,) = losses(run)
     x = np.interp(loss.time, run.time, run.variables["x"].values[:, 0])
     assert 0.35 - x == pytest.approx(0.3, abs=1e-6)
-    assert loss.choice == "slipped on"
+    assert loss.choice == "continued to slip"
 
 
 @pytest.mark.parametrize("time", [0.0, 0.2, 0.41])

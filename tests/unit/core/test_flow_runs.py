@@ -27,7 +27,7 @@ def flow(make_run):
         method=st.switching.EventDriven(),
         system_name="NormalForm",
         status=Status.STOPPED,
-        reason="two_fold at t = 7.5: it stops where the future is not unique",
+        reason="two_fold at t = 7.5: the run stops, as its solution is not unique",
         t_end=7.5,
         time=time,
         asked=np.linspace(0.0, 10.0, 6),
@@ -40,7 +40,7 @@ def flow(make_run):
         final={"x": x[-1:, 0], "y": x[-1:, 1]},
         energy=Ledger.undefined(time),
         determinism=Determinism(
-            (Loss(7.5, "two_fold", where, "it stops where the future is not unique"),)
+            (Loss(7.5, "two_fold", where, "the run stops, as its solution is not unique"),)
         ),
         audit=Audit((Check("made_up", False, 2.0, 1.0, 1.25, "what it means"),)),
         quantities={"first_two_fold": Quantity(7.5, "1", "first loss")},
@@ -122,8 +122,8 @@ def test_the_screen_speaks_of_no_masses(flow):
     lines = str(flow).splitlines()
     what = "NormalForm by EventDriven, 2 states, 2 contacts, t = 0 ... 7.5, dimensionless"
     assert lines[0] == f"STOPPED, audit FAILED: {what}"
-    assert lines[1].startswith("why          two_fold at t = 7.5: it stops")
-    assert "wanted until 10" in str(flow)
+    assert lines[1].startswith("why          two_fold at t = 7.5: the run stops")
+    assert "requested end time 10" in " ".join(str(flow).split())
     assert "Leave, Sample or Enumerate" in str(flow)
     assert "last state   x = 0.937999977, y = 0.65028784" in lines
     assert "ledger       this system has no energy" in lines
@@ -132,7 +132,7 @@ def test_the_screen_speaks_of_no_masses(flow):
     assert "mass" not in str(flow)
     assert " s " not in " ".join(line for line in lines if not line.startswith("cost"))
     # the choice is shown, and the place where there is room
-    choice = "two_fold, contact 1; taken: it stops where the future is not unique"
+    choice = "two_fold, contact 1; choice: the run stops, as its solution is not unique"
     assert f"  t = 7.5  {choice}" in lines
 
 

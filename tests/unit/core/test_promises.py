@@ -205,7 +205,8 @@ def test_names_of_columns_are_reserved(run):
 def test_a_loss_is_short_in_words():
     loss = Loss(7.0086341, "two_fold", {"contact": 1, "state": [0.1859, -0.03]}, "it stops")
     assert (
-        repr(loss) == "<two_fold at t = 7.00863, contact 1, state [0.1859, -0.03]; taken: it stops>"
+        repr(loss)
+        == "<two_fold at t = 7.00863, contact 1, state [0.1859, -0.03]; choice: it stops>"
     )
 
 

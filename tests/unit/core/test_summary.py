@@ -26,7 +26,7 @@ def test_says_what_matters(run):
     assert "3 (1 slip, 1 reverse, 1 stop)" in text
     assert "each step to 1.0e-16" in text
     assert "lost once" in text
-    assert "t = 1.5 s  grazing_onset, contact 2; taken: stuck on" in text
+    assert "t = 1.5 s  grazing_onset, contact 2; choice: stuck on" in text
     assert "0.25 s; steps 17, solves per step 1.0625" in text
 
 
@@ -52,19 +52,19 @@ def test_failed_checks_come_first(run):
 
 
 def test_a_unique_future_is_said(run):
-    assert "the future was unique" in str(dataclasses.replace(run, determinism=Determinism()))
+    assert "the solution was unique" in str(dataclasses.replace(run, determinism=Determinism()))
 
 
 def test_a_loss_without_a_future(run):
     several = run.determinism.losses
     end = Loss(2.0, "no_continuation", {"drive": 3.5}, "the run ends here", {"drive": "N"})
     text = str(dataclasses.replace(run, determinism=Determinism([end])))
-    assert "lost once: no future exists: the run ends" in text
+    assert "lost once: no solution exists: the run ends" in text
     assert "no_continuation, drive 3.5 N; the run ends here" in text
-    assert "taken" not in text
-    assert "taken" not in repr(end)
+    assert "choice" not in text
+    assert "choice" not in repr(end)
     both = Determinism([*several, end])
-    assert both.words == "the model allows more than one future, and at the end none"
+    assert both.words == "the model has more than one solution, and at the end none"
     assert both.words in both._repr_html_()
 
 
@@ -72,7 +72,7 @@ def test_a_failed_run_says_why_and_what_to_try(make_run):
     asked = np.linspace(0.0, 99.0, 12)
     text = str(make_run(status=Status.WORK_LIMIT, reason="max_steps were used up", asked=asked))
     assert text.startswith("WORK LIMIT")
-    assert "max_steps were used up; wanted until 99 s" in text
+    assert "max_steps were used up; requested end time 99 s" in text
     assert "try a" in text
 
 

@@ -94,7 +94,7 @@ def test_what_was_never_timed_is_reported_and_bounded():
     own["method"]["type"] = "Another"
     found = estimate(own, known_of(""))
     assert found.seconds is None
-    assert str(found) == "how long it takes is not known"
+    assert str(found) == "the run time is not known"
     found.check()
     own["system"]["n"] = 10**7
     assert estimate(own, known_of("")).too_large

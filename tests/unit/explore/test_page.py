@@ -70,7 +70,7 @@ def test_it_loads_without_errors_and_asks_nobody_else(tab):
     assert other == []
     own = tab.address.split("/")[2]
     assert all(own in url for url in tab.requests if url.startswith("blob:"))
-    assert "✓ determinism the future was unique" in tab.text(".verdicts")
+    assert "✓ determinism the solution was unique" in tab.text(".verdicts")
     # the player plays in a frame that reaches nothing
     frame = tab.page.locator(".stage iframe")
     assert frame.get_attribute("sandbox") == "allow-scripts"

@@ -39,7 +39,7 @@ def run(**change):
         "t_end": 2.5,
         "time_unit": "s",
         "energy_unit": "J",
-        "determinism": SimpleNamespace(losses=[], words="the future was unique"),
+        "determinism": SimpleNamespace(losses=[], words="the solution was unique"),
         "audit": Audit([check("ledger_closes"), check("b")]),
         "energy": SimpleNamespace(defined=True, scale=3.0, imbalance_rel=2e-15),
     }
@@ -55,7 +55,7 @@ LOSS = SimpleNamespace(
     ("change", "words"),
     [
         ({}, [["run", True, "solved until t = 2.5 s"],
-              ["determinism", True, "the future was unique"],
+              ["determinism", True, "the solution was unique"],
               ["audit", True, "2 assumptions held"],
               ["ledger", True, "closes to 2.0e-15 of 3 J"]]),
         ({"time_unit": "1", "energy_unit": "1", "status": Status.WORK_LIMIT},
@@ -196,7 +196,7 @@ def test_a_study_is_reported(monkeypatch, complete, damaged, valid, refused):
 @pytest.mark.parametrize(
     ("seconds", "bytes_", "words"),
     [
-        (None, 0.0, "how long it takes is not known"),
+        (None, 0.0, "the run time is not known"),
         (0.094, 0.0, "less than 0.1 s"),
         (0.096, 0.0, "about 0.1 s"),
         (9.94, 0.0, "about 9.9 s"),

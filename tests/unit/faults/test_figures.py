@@ -47,7 +47,7 @@ def test_a_sample_holds_until_the_next_step():
 
 
 @pytest.mark.parametrize(
-    ("surface", "word"), [("free", "depth"), ("none", "place along the fault")]
+    ("surface", "word"), [("free", "depth"), ("none", "position along the fault")]
 )
 def test_depth_grows_downwards(surface, word):
     run = ruptured(surface)

@@ -249,7 +249,9 @@ class Integrator:
         # friction alone makes the determinant vanish
         regular = float(Phase(self.m, closed, *state).forces(*state).regular)
         if regular >= _UNBOUNDED:
-            self._end(Status.UNCONVERGED, "no step of the motion was found")
+            self._end(
+                Status.UNCONVERGED, "no step satisfies the equations of motion and the contact law"
+            )
             return
         pair = int(self.record.pairs_of(closed)[0])
         at = self.request.t_start + self.clock[_NOW]

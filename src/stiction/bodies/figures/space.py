@@ -118,8 +118,8 @@ def scene_in_space(run: Run, frames: int) -> PaperFigure:
     path = _projected(run.variables["position"].values)
     for body in range(n):
         ax.plot(*path[:, body].T, color=style.BLUE, lw=0.6)
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="to the right (m)")
-    ax.set_ylabel("up, as seen (m)")
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="horizontal in the view (m)")
+    ax.set_ylabel("vertical in the view (m)")
     ax.set_aspect("equal", adjustable="box")
     return figure
 
@@ -137,7 +137,7 @@ def movie_in_space(run: Run, time: Floats) -> m.Movie:
     if ends.size:
         layers.append(m.Springs(ends.reshape(len(time), -1, 2)))
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
-    labels = ("to the right (m)", "up, as seen (m)")
+    labels = ("horizontal in the view (m)", "vertical in the view (m)")
     view = m.View("motion", layers, low, high, labels, height=height)
     notes = "places and quaternions between saved states are interpolated linearly"
     speed = np.linalg.norm(run.variables["velocity"].values, axis=-1).max(axis=1)

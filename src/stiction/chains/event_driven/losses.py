@@ -25,9 +25,9 @@ _ONSET = "the force on the mass reached the static bound and then decreased"
 _SLIP = "the slip rate of the mass reached zero while friction could hold the mass"
 # by whether the mass slipped before, and afterwards
 _CONTINUATIONS = {
-    (True, True): "slipped on",
-    (True, False): "stuck",
-    (False, True): "slipped",
+    (True, True): "continued to slip",
+    (True, False): "started to stick",
+    (False, True): "started to slip",
     (False, False): "continued to stick",
 }
 

@@ -108,8 +108,8 @@ def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
     without_memory(
         chain.law,
         "EventDriven",
-        "its steps are series in time, which the states of a law do not have here.",
-        "use ThetaStepper(step=...), which carries the states of any law.",
+        "its steps are Taylor series in time, which are not implemented for laws with states.",
+        "use ThetaStepper(step=...), which accepts laws with states.",
     )
     if chain.n_mass > MOST_MASSES:
         raise ModelError(

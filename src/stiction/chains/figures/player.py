@@ -50,7 +50,10 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     if scale is None:
         scale = nice_scale(x, distance, linked)
     else:
-        why, try_ = "displacements are drawn times this factor.", "leave it out to have it chosen."
+        why, try_ = (
+            "displacements are drawn times this factor.",
+            "leave it out for an automatic choice.",
+        )
         scale = number("animate.scale", scale, rule="positive", why=why, try_=try_)
     place = unstressed[chosen] + scale * x
     half = 0.5 * BLOCK * distance

@@ -195,8 +195,8 @@ class NonlinearSlip(SlipMotion):
 
     def _continuation(self, s: Stepper) -> str:
         if s.mode.any():
-            return "left stick, as `choice` requires" if self.chosen else "slipped on"
-        return "stayed stuck"
+            return "left stick, as `choice` requires" if self.chosen else "continued to slip"
+        return "continued to stick"
 
     def _report_jump(self, s: Stepper, r: Floats) -> None:
         """Record a loss of determinism where the velocity jumped, in chains too long to search."""

@@ -169,7 +169,7 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
             float(ratio[worst]),
             1.0 + _OF_AUDIT,
             float(history.time[worst[0]]),
-            "friction of stuck masses over the static bound, at the saved times",
+            "friction of sticking masses over the static bound, at the saved times",
         ),
         Check(
             "slip_against_friction",

@@ -125,7 +125,7 @@ def check_law(chain: Chain) -> None:
         raise ModelError(
             "Chain.tangents",
             type(chain.law).__name__,
-            "a set-valued law: at rest, any friction up to a bound",
+            "a set-valued law, whose friction in stick has any value up to a bound",
             "the derivatives pass through events of stick and slip, which this law does not have.",
             "use Coulomb, StaticKinetic, ExponentialWeakening or Stribeck.",
         )

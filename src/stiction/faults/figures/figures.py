@@ -133,7 +133,7 @@ class FaultFigures(Figures):
             style.scale_axis(ax.yaxis, "depth", "m")
         else:
             style.room(ax.set_ylim, moved)
-            style.scale_axis(ax.yaxis, "place along the fault", "m")
+            style.scale_axis(ax.yaxis, "position along the fault", "m")
         style.scale_axis(ax.xaxis, "slip", "m")
         style.colour_bar(ax, colours, span, "time", "s")
         return figure

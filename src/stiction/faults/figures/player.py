@@ -58,8 +58,8 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         run,
         time,
         views,
-        "frames are computed states, not equally spaced in time: most of the time is "
-        "waiting; the logarithm of the speed is interpolated linearly",
+        "frames are computed states, which are not equally spaced in time; the logarithm of "
+        "the speed is interpolated linearly",
         readings=[
             *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
             m.Reading("log₁₀ of the largest speed in m/s:", "", speed),
@@ -141,7 +141,7 @@ def _along(run: Run, time: Floats, fast: Bools) -> m.View:
     ends = np.array([float(place[0] + place[-1]), 0.0])
     word = "depth"
     if not is_depth(run):
-        ends, word = ends[::-1], "place along the fault"
+        ends, word = ends[::-1], "position along the fault"
     most = float(np.nanmax(shown)) or 1.0
     low, high = np.array([min(0.0, float(shown.min())), ends[0]]), np.array([most, ends[1]])
     title = f"slip over {word}" + ("; grey: at the events" if _has_profiles(run) else "")

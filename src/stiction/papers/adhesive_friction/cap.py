@@ -205,7 +205,7 @@ def _small_loads(fits: dict[float, Fit]) -> list[Row]:
             "common lower limit of the contact length [L0]; smallest at the smallest loads",
             DETACH,
             _text(least, "{:.2f}"),
-            verdict(not below, False, "contact slides on below it" if below else ""),
+            verdict(not below, False, "contact continues to slide below it" if below else ""),
         ),
     ]
 
@@ -241,7 +241,7 @@ def _dry(dry: dict[float, Fit]) -> list[Row]:
     return [
         Row("no adhesion: contact length before shear [L0]", "figure", _text(start)),
         Row(
-            "no adhesion: contact shrinks all the same; loss in %",
+            "no adhesion: the contact shrinks too; loss in %",
             "yes",
             _text(lost, "{:.1f}"),
             verdict(min(lost.values()) > 0.5),

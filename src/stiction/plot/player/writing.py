@@ -63,7 +63,7 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
                 _write_mp4(pictures, partial, count / seconds)
     except OSError as error:
         got = f"{str(path)!r} ({error.strerror or error})"
-        needs, why = "a place that can be written", "the animation becomes a file there."
+        needs, why = "a file that can be written", "the animation is written to this file."
         try_ = "choose another folder, or free space on the disk."
         raise StoreError("animate.path", got, needs, why, try_) from error
     return path

@@ -216,7 +216,7 @@ class StateRecord:
         words = f"{PIN} the node alone, 2 the section, 3 the last element"
         return {
             "node_of_clamp": Variable(number, ("clamp",), "1", "number of the end node, from 1"),
-            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what is held: {words}"),
+            "kind_of_clamp": Variable(kind, ("clamp",), "1", f"what the support fixes: {words}"),
         }
 
     def _constants(self) -> dict[str, Variable]:

@@ -274,7 +274,9 @@ class TimeStepper(LoadStepper):
             "unstable_modes": now.number,
             "growth_rate": max(rates),
         }
-        choice = "the motion has no part along the unstable mode; a disturbance of it would grow"
+        choice = (
+            "the motion has no component along the unstable mode; a disturbance along it would grow"
+        )
         self.record.losses.append(Loss(t, "bifurcation", where, choice))
 
     def _growth_rate(self, direction: Floats, matrix: csr_matrix) -> float | None:

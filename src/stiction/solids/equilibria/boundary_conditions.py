@@ -380,7 +380,7 @@ class BoundaryConditions:
             value = functools.partial(self._prescribed_value, i) if prescribed else unprescribed
             number = int(self.owner.flat[i])
             text = (
-                self._owner_description(i) or f"the {_NAMES[i % self.dim]} displacement of a place"
+                self._owner_description(i) or f"the {_NAMES[i % self.dim]} displacement of a point"
             )
             substitutions.append(Substitution(i, Constraint(number, text, numbers, weights, value)))
         return substitutions

@@ -656,12 +656,12 @@ class LoadStepper:
             if snap is not None:
                 jump_time = 0.5 * (snap.low + snap.high)
                 where |= {"program_time": jump_time, "from": snap.low, "to": snap.high}
-                choice = "the state at which Newton's method arrived; inertia would decide"
+                choice = "the state that Newton's method found; inertia would determine the motion"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
         elif missing > max(threshold, _LEAST_JUMP * scale, floor):
             if self.work_can_miss and self._substeps_close(last, times, missing):
                 return
-            choice = "the state at which Newton's method arrived; inertia would decide"
+            choice = "the state that Newton's method found; inertia would determine the motion"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
     def _substeps_close(self, last: Energies, times: tuple[float, float], missing: float) -> bool:

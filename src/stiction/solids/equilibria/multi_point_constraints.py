@@ -153,8 +153,8 @@ def _compare(
     ]
     if undetermined:
         why = f"it depends on a displacement between control points: {undetermined[0]}."
-        try_ = "name the boundary instead of the place, or a node that is not on it."
-        needs = "constraints that do not determine a free place between control points"
+        try_ = "name the boundary instead of the point, or a node that is not on this boundary."
+        needs = "constraints that do not determine a free point between control points"
         raise ModelError("Solid.boundary_conditions", last.description, needs, why, try_)
     for t in times:
         values = prescribed(float(t))

@@ -82,10 +82,10 @@ class Unknowns:
                 for k in range(d):
                     self.sums[d * node + k] = (d * numbers + k, weights)
                 return node
-        got = "more places next to each other than control points"
-        why = "each place between control points replaces the displacement of one of them."
-        try_ = "name fewer places, or the boundary."
-        raise ModelError("Nearest", got, "at most one place for each control point", why, try_)
+        got = "more neighbouring points than control points"
+        why = "each prescribed point replaces the displacement of one control point."
+        try_ = "name fewer points, or the boundary."
+        raise ModelError("Nearest", got, "at most one point for each control point", why, try_)
 
     def combination(self, component: int) -> tuple[Ints, Floats]:
         """Return the displacements and weights whose sum is the unknown of a component."""

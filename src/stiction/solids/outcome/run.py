@@ -84,10 +84,13 @@ _CURVES = {
 }
 # numbered curves, by the start of their names and a later part
 _NUMBERED_CURVES = {
-    ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
-    ("reaction_", "_x"): ("force", "horizontal force of supports at a place"),
-    ("reaction_", "_y"): ("force", "vertical force of supports at a place"),
-    ("reaction_", "_z"): ("force", "force of supports at a place along z"),
+    ("reaction_", "_moment"): (
+        "moment",
+        "moment of supports on a part of the body about a given point",
+    ),
+    ("reaction_", "_x"): ("force", "horizontal force of supports on a part of the body"),
+    ("reaction_", "_y"): ("force", "vertical force of supports on a part of the body"),
+    ("reaction_", "_z"): ("force", "force along z of supports on a part of the body"),
     ("torque_", ""): ("moment", "torque that turns a rigid partner"),
 }
 _POINT_FIELDS = {

@@ -430,8 +430,8 @@ def _advice(system: Any, kind: str) -> str:
     """Return what to try if a run from a guess ends early, or shows no recurrence."""
     if kind == Status.WORK_LIMIT.value:
         return (
-            "give a guess just before a slip begins: on a slow belt, the stick before it may last "
-            "millions of periods."
+            "give a guess just before the onset of slip: on a slow belt the preceding interval of "
+            "stick may last millions of periods."
         )
     scale = (
         ""

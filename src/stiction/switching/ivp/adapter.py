@@ -72,7 +72,7 @@ def solve_ivp(
 
     Returns
     -------
-    SciPy's fields, and `determinism`: whether the future was unique, and where not. With surfaces
+    SciPy's fields, and `determinism`: whether the solution was unique, and where not. With surfaces
     also `run`, with all events, and status -1 where determinism was lost.
 
     Raises
@@ -187,7 +187,7 @@ def _result(
         0: "The solver successfully reached the end of the integration interval.",
         1: "A termination event occurred.",
     }
-    reason = run.reason or "the future is not unique: see `determinism`."
+    reason = run.reason or "the solution is not unique: see `determinism`."
     return _Result(
         t=t,
         y=shown.reshape(n, -1),

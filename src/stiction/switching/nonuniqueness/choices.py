@@ -152,7 +152,7 @@ def _in_escaping(
         return [_slide_then(loss, float(s), float(d)) for s, d in pairs], ""
     if isinstance(policy, Enumerate):
         return [_slide_then(loss, side, 0.0) for side in (1.0, -1.0)], ""
-    return (), "it stops where the future is not unique"
+    return (), "the run stops, as its solution is not unique"
 
 
 def _slide_then(loss: LossPoint, side: float, dwell: float) -> Start:
@@ -178,7 +178,7 @@ def _at_two_fold(
     horizon: float,
 ) -> tuple[Sequence[Start], str]:
     if not isinstance(policy, (Leave, Sample, Enumerate)):
-        return (), "it stops where the future is not unique"
+        return (), "the run stops, as its solution is not unique"
     if isinstance(policy, Leave) and policy.after <= 0.0:
         return (), (
             "no orbit leaves a two-fold at once, because orbits of both sides return to the "
@@ -272,7 +272,7 @@ def _at_line(
     exits = list(system.line_exits(loss.x))
     if not isinstance(policy, (Leave, Sample, Enumerate)):
         names = ", ".join(f"{exit_.kind} {exit_.mode}" for exit_ in exits) or "none known"
-        return (), f"it stops where the future is not unique (exit directions: {names})"
+        return (), f"the run stops, as its solution is not unique (exit directions: {names})"
     leaving = [exit_ for exit_ in exits if exit_.kind != "rest"]
     if isinstance(policy, Leave):
         leaving = [exit_ for exit_ in leaving if exit_.mode == policy.side]

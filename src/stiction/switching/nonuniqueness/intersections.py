@@ -111,7 +111,7 @@ def starts_at(
     if isinstance(policy, Enumerate):
         return [_start(system, loss, direction, tolerance) for direction in directions], ""
     if not isinstance(policy, Sample):
-        return (), f"it stops where the future is not unique (exit directions: {known})"
+        return (), f"the run stops, as its solution is not unique (exit directions: {known})"
     chosen = rng.integers(len(directions), size=policy.n)
     dwell = rng.exponential(1.0 / policy.hazard, policy.n)
     side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)

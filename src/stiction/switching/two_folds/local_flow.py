@@ -291,12 +291,12 @@ class TwoFold(Record):
             )
         if self.case is not None:
             return (
-                "Determinism holds: only orbits of the escaping region arrive, whose future "
-                "was not unique before."
+                "Determinism holds: only orbits of the escaping region arrive; their solutions "
+                "were not unique before."
             )
         return (
             "Determinism holds for almost all states: no open set of sliding orbits arrives; "
-            "single orbits may, and their future is not unique."
+            "single orbits may arrive, and their solutions are then not unique."
         )
 
     @property

@@ -100,7 +100,7 @@ def escaping_points(
         if inside.any() and not cut:
             break
         if width >= widest:
-            what = "the region goes on beyond" if cut else "no point has L- < 0 < L+ up to"
+            what = "the region extends beyond" if cut else "no point has L- < 0 < L+ up to"
             raise _none(r_low, r_high, f"{what} abs(omega - omega0) = {width:.4g} rad/s")
         width = min(2.0 * width, widest)
     margin = slip[1] - slip[0]

@@ -103,8 +103,8 @@ def test_both_solutions_at_a_grazing(dv):
     assert stuck.event_log.time[1] - math.pi / 2.0 == pytest.approx(0.5, abs=1e-7)
     assert list(slid.event_log.kind) == []
     assert stuck.final["x"][0] - slid.final["x"][0] == pytest.approx(0.21076531, abs=1e-7)
-    assert "stuck" in stuck.determinism.losses[0].choice
-    assert "slipped on" in slid.determinism.losses[0].choice
+    assert "started to stick" in stuck.determinism.losses[0].choice
+    assert "continued to slip" in slid.determinism.losses[0].choice
 
 
 @pytest.mark.parametrize("dv", [1e-9, -1e-9, 1e-11, -1e-11])
@@ -155,7 +155,7 @@ def test_slip_onset_is_a_canard(load):
     slid = st.solve(swung(load=load), method, (0.0, 2.5))
     assert slid.determinism.losses[0].kind == "grazing_onset"
     assert slid.determinism.losses[0].time == pytest.approx(loss.time, abs=1e-12)
-    assert "slipped" in slid.determinism.losses[0].choice
+    assert "started to slip" in slid.determinism.losses[0].choice
     assert slid.event_log.kind[0] == "slip"
     assert slid.event_log.time[0] == pytest.approx(loss.time, abs=1e-12)
     assert Judge(swung(load=load)).verdict(slid).error < 1e-9

@@ -145,5 +145,5 @@ def test_more_places_than_control_points_are_refused():
     pairs = np.array([0, 1]), np.array([0.5, 0.5])
     assert unknowns.point_unknown(*pairs) == unknowns.point_unknown(*pairs) == 0
     assert unknowns.point_unknown(pairs[0], np.array([0.3, 0.7])) == 1
-    with pytest.raises(ModelError, match=r"more places next to each other than control points"):
+    with pytest.raises(ModelError, match=r"more neighbouring points than control points"):
         unknowns.point_unknown(pairs[0], np.array([0.2, 0.8]))
