@@ -31,7 +31,7 @@ from stiction.papers.adhesive_friction.cap import (
 from stiction.papers.adhesive_friction.cases import CACHED_RUNS, Case, Study
 from stiction.papers.adhesive_friction.cylinders import figure_9, figure_10
 from stiction.papers.adhesive_friction.laws import LAW_FIGURES, draw_law, law_columns, law_rows
-from stiction.papers.adhesive_friction.strip import figure_7, figure_8
+from stiction.papers.adhesive_friction.strip import LENGTH, figure_7, figure_8
 from stiction.papers.adhesive_friction.tape import tape_item
 from stiction.papers.items import Item, Row, Runs, report_progress
 from stiction.solids.methods import Quasistatic
@@ -109,10 +109,14 @@ def _bare(line: Line) -> Line:
 
 
 def _while_peeling(line: Line) -> Line:
-    """Return the part of a curve of fracture energy between nucleation and the last jump."""
+    """Return the part of a curve of fracture energy between nucleation and the last jump.
+
+    The front counts from 1 L0 on, as in `strip`; within the last 20 L0 of the contact, 150 L0 long,
+    the strip detaches in a jump.
+    """
     from stiction.plot.panels import Line
 
-    part = (line.x > 1.0) & (line.x < 130.0)
+    part = (line.x > 1.0) & (line.x < LENGTH - 20.0)
     return Line(line.x[part], line.y[part], line.label, line.dash, line.shade)
 
 
@@ -229,6 +233,7 @@ def _cap_tractions(runs: Study) -> list[Panel]:
 
     c = runs["cap-0"]
     p = c.profile(float(c["displacement"][-1]))
+    # the attraction has decayed at larger gaps [L0]
     near = p["gap"] < 0.5
     x = p["surface_x"][near]
     lines = [
@@ -236,6 +241,7 @@ def _cap_tractions(runs: Study) -> list[Panel]:
         Line(x, p["tangential_traction"][near], "tangential", "--", 0.7),
     ]
     before = c.profile(0.0)
+    # the middle of the cap, within 12 L0
     there = np.abs(before["surface_x"] - before["surface_x"].mean()) < 12.0
     shape = [
         Line(x, p["surface_y"][near], "full sliding", "-", 0.0),

@@ -42,7 +42,7 @@ def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
             )
         for values, marker, colour, word in (
             (study.error, "o", style.INK, "error before the loss"),
-            (study.spread, "^", style.VERMILION, "parting after it"),
+            (study.spread, "^", style.VERMILION, "separation after it"),
         ):
             look: dict[str, Any] = {"color": colour, "lw": 0.8, "ms": 3.0}
             label = word if i == 0 else None
@@ -56,6 +56,6 @@ def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
     axes[0].set_ylabel(words[most])
     style.key(axes[0])
     axes[1].set_xlabel("width of the sign (in units of h)")
-    axes[1].set_ylabel("error, and parting of two starts (1)")
+    axes[1].set_ylabel("error, and separation of two starts (1)")
     style.key(axes[1], columns=2)
     return figure

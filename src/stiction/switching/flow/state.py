@@ -232,7 +232,8 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     progress : the state of the integrator, a table of one element
-    vectors : all vectors, one in each row; their numbers follow below
+    vectors : (COEFFICIENT + surfaces + kinks, longest) all vectors, one in each row, as long as the
+        longest of them; their numbers follow below
     """
 
     progress: Table[Progress]
