@@ -33,7 +33,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class Members(NamedTuple):
-    """Arrays of all chains, see `Stack`; `rate`, `response` as in `Problem`, (m,) and (m, n)."""
+    """Arrays of m chains of n masses, see `Stack`; `rate`, `response` as in `Problem`.
+
+    Values per mass are (m, n), of links (m, n + 1), of a chain (m,); those of the load are (m,
+    segments) or (m, sines).
+    """
 
     masses: Floats
     link_stiffness: Floats

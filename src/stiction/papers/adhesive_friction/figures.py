@@ -59,7 +59,7 @@ def _with_bar(name: str, case: Case) -> Run:
         )
 
 
-# ---- what is drawn
+# ---- panels
 
 
 def _family(
@@ -351,7 +351,7 @@ def _write(columns: dict[str, Floats], path: Path) -> None:
 
 
 def _write_panels(shown: list[Panel], path: Path) -> None:
-    """Write what a figure shows, one point a line: panel, curve, and both coordinates."""
+    """Write the curves of a figure as CSV, a point per line: panel, curve, axis labels, x, y."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("panel", "curve", "across", "up", "x", "y"))

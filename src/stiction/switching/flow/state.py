@@ -232,8 +232,8 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     progress : the state of the integrator, a table of one element
-    vectors : (COEFFICIENT + surfaces + kinks, longest) all vectors, one in each row, as long as the
-        longest of them; their numbers follow below
+    vectors : all vectors, one in each row, padded to the longest; their numbers follow below. There
+        are COEFFICIENT rows, and one more for each event function
     """
 
     progress: Table[Progress]
