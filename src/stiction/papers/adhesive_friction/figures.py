@@ -3,7 +3,7 @@
 Each figure is an `Item`: rows of a comparison, and panels that are drawn and written as CSV.
 
 Source: Mergel, Scheibert, Sauer 2021, Figs. 2 to 14 and S1. The text states few numbers, so
-that most rows judge statements. Data that the paper does not give are assumed; the docstrings of
+that most rows compare statements. Data that the paper does not give are assumed; the docstrings of
 the presets list them. Quick meshes are coarser than the paper's; `--full` takes the paper's.
 """
 
@@ -146,8 +146,8 @@ def _cylinder_panels(runs: Study) -> list[Panel]:
     names = [n for n in runs.names("cylinders-") if len(n.split("-")) == 3]
     shown = []
     for word in ("ea", "di"):
-        mine = [n for n in names if f"-{word}-" in n]
-        lines = _family(runs, mine, "displacement", "force_x", "cylinders-", names)
+        of_model = [n for n in names if f"-{word}-" in n]
+        lines = _family(runs, of_model, "displacement", "force_x", "cylinders-", names)
         shown.append(Panel("displacement u / R", "horizontal force / (E R)", lines))
     lines = _family(runs, names, "displacement", "force_y", "cylinders-")
     bare = [_bare(line) for line in lines]

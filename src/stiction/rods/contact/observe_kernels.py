@@ -276,6 +276,7 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
 def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Totals) -> None:
     """Set linear and angular momentum of all rods, about the origin [kg m/s, kg m^2/s]."""
     rod = material_of(mat)
+    # sum of m v, and of m r x v + J p: p is the angular momentum over the transverse inertia J
     linear, angular = out.momentum, out.angular_momentum
     put(linear, 0.0, 0.0, 0.0)
     put(angular, 0.0, 0.0, 0.0)

@@ -187,8 +187,8 @@ def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
     first = np.array([row[0] if row.size else 0 for row in changed], dtype=np.int64)
     end = np.array([row[-1] + 1 if row.size else 0 for row in changed], dtype=np.int64)
     turns = np.array(normals.any(axis=1), dtype=np.int64)
-    home = numbers.copy(), np.array(plane)
-    return Stencil(numbers, *home, along, normals, first, end, turns, lengths)
+    unchanged = numbers.copy(), np.array(plane)
+    return Stencil(numbers, *unchanged, along, normals, first, end, turns, lengths)
 
 
 def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]:
