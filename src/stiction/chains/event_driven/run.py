@@ -187,7 +187,8 @@ class EventDrivenIntegrator:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(chunk, self.most_steps - int(now.steps)),
+                # at the end of the run one more call, which makes no step
+                max(1, min(chunk, self.most_steps - int(now.steps))),
                 self.method.max_events - self.n_events,
             )
             self.load_call.check()
@@ -214,7 +215,7 @@ class EventDrivenIntegrator:
             if code == ek.STEP_VANISHED:
                 self.reason = self._too_rough(t)
                 return Status.WORK_LIMIT
-            if now.steps >= self.most_steps:
+            if now.steps >= self.most_steps and t < request.t_end:
                 self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
             when, checked = self.checked
@@ -229,7 +230,7 @@ class EventDrivenIntegrator:
                 return Status.WORK_LIMIT
             if now.steps - checked >= _STEPS_PER_CHECK:
                 self.checked[:] = t, now.steps
-            if self.n_events >= self.method.max_events:
+            if self.n_events >= self.method.max_events and t < request.t_end:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
             yield Pause((t - request.t_start) / span, f"{self.n_events} events", self._pack)
