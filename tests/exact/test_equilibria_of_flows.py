@@ -146,6 +146,29 @@ def test_smooth_bifurcations(field, kind):
     assert "Equilibrium" in repr(point)
 
 
+def spiral(x, p):
+    turn = [(p.mu - 0.3) * x[0] - x[1], x[0] + (p.mu - 0.3) * x[1]]
+    rates = turn + [-(1.0 + 0.1 * i) * x[2 + i] for i in range(8)]
+    return [p.rate * one for one in rates]
+
+
+@pytest.mark.parametrize("rate", [1e-5, 1e7])
+def test_a_hopf_bifurcation_of_many_states_in_any_unit_of_time(rate):
+    """The 45 sums of two of ten eigenvalues are of size `rate`, and their product of rate^45."""
+    flow = st.PiecewiseSmooth(
+        h=lambda x: x[0] + 5.0,
+        f_plus=spiral,
+        f_minus=spiral,
+        x0=[0.0] * 10,
+        scale=1.0,
+        parameters={"rate": rate, "mu": 0.0},
+    )
+    point = st.switching.find_equilibrium(flow, [0.0] * 10)
+    branch = st.switching.continue_equilibrium(point, "p.mu", (-1.0, 1.0))
+    assert [one.kind for one in branch.bifurcations] == ["Hopf"]
+    assert branch.bifurcations[0].value == pytest.approx(0.3, rel=1e-10)
+
+
 def test_two_blocks_at_rest():
     """Each block slides with the belt; its multiplier carries the force of the springs."""
     flow = st.PiecewiseSmooth(

@@ -30,7 +30,9 @@ def ageing_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) 
     if v == 0.0:
         return np.asarray(theta0 + np.asarray(t, dtype=np.float64))
     steady = length / v
-    return np.asarray(steady + (theta0 - steady) * np.exp(-v * np.asarray(t) / length))
+    # steady + (theta0 - steady) exp(-u), u = v t / L, without cancellation at small u
+    u = v * np.asarray(t) / length
+    return np.asarray(theta0 * np.exp(-u) - steady * np.expm1(-u))
 
 
 def slip_law_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) -> Floats:

@@ -35,12 +35,12 @@ class Gate:
 
     @property
     def prefix(self) -> str:
-        """What every path begins with."""
+        """First part of every path: a slash and the token."""
         return f"/{self.token}"
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """URL of the page."""
         return f"http://{HOST}:{self.port}{self.prefix}/"
 
     @property

@@ -105,6 +105,7 @@ def pressures(t: float, after: bool, fluid: Table[Fluid], pressure: Floats, rate
     """
     for i in range(pressure.size):
         pressure[i] = rate[i] = 0.0
+    # superposition of the source from t = 0 on and of a sink from the end of injection on
     for begin, sign in ((0.0, 1.0), (fluid[0].until, -1.0)):
         since = t - begin
         if since > 0.0 or (after and since == 0.0):

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 # the path [1], and the number of vibrations of the block during the test. Chosen: a stiffer spring
 # and a lighter block imitate imposed slip better, and cost more steps
 _DEFLECTION, _VIBRATIONS = 0.02, 40.0
+# steps of a vibration of the block if its law has states and a stick mode. Chosen
+_STEPS = 100.0
 # number of breakpoints of the piecewise linear load, doubled until it is as exact as the deflection
 _BREAKPOINTS = 400
 
@@ -61,7 +63,7 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     if isinstance(fit.law, RateAndState):
         return _slider(fit, normal, stiffness, path / duration, common)
     from stiction.chains.loads import PiecewiseLinear
-    from stiction.chains.methods import EventDriven
+    from stiction.chains.methods import EventDriven, ThetaStepper
     from stiction.chains.model import Chain
 
     law, pull = _with_start(fit, normal)
@@ -72,7 +74,11 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     )
     note = _NOTE + _invented(fit, mass, stiffness) + _assumed(curve)
     chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=law, normal_force=normal)
-    return Scenario(chain, EventDriven(), note=note, **common)
+    method: Any = EventDriven()
+    if chain.law.sticks and chain.law.states:
+        # series in time do not carry the states of a law
+        method = ThetaStepper(step=duration / (_VIBRATIONS * _STEPS))
+    return Scenario(chain, method, note=note, **common)
 
 
 _NOTE = (

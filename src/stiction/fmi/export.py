@@ -81,7 +81,8 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
         raise ModelError("export_fmu.path", repr(str(path)), "*.fmu", why, try_)
     _check(made)
     builder = _builder()
-    name = re.sub(r"\W", "_", path.stem)
+    # the name of the class is the modelIdentifier, a name in C (FMI 3.0.1)
+    name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     name = name if name[:1].isalpha() and not iskeyword(name) else f"unit_{name}"
     text = write_scenario(made)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -109,7 +109,7 @@ def _remove_stale(path: Path) -> None:
                 left.unlink(missing_ok=True)
 
 
-# ---- what may be replaced
+# ---- checks of the target
 
 
 def check_target(path: Path, *, overwrite: bool = False) -> Path:

@@ -151,7 +151,9 @@ class AgeingLaw(RateAndState):
         if v == 0.0:
             return np.asarray(start + t)
         steady = self.steady_state(v)
-        return np.asarray(steady + (start - steady) * np.exp(-abs(v) * t / np.asarray(self.length)))
+        u = abs(v) * t / np.asarray(self.length)
+        # L/V (1 - exp(-u)) without cancellation at small u
+        return np.asarray(start * np.exp(-u) - steady * np.expm1(-u))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

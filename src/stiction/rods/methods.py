@@ -126,6 +126,10 @@ class RollingMidpoint(Method):
         rest length of their rod
     max_iterations : of Newton's method per step; a run that needs more ends with UNCONVERGED
 
+    Raises
+    ------
+    ModelError : if contacts may slip or open, an end slides, or there are rigid partners.
+
     Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
     Verified by: tests/convergence/test_midpoint.py::test_second_order
 

@@ -204,10 +204,12 @@ class _Integrator:
             status = self._handle(code)
             if status is not None:
                 return status
-            if int(path.flow.progress.steps) >= self.method.steps_allowed():
+            # at the end of the run one more call, which makes no step
+            going = path.t < request.t_end
+            if going and int(path.flow.progress.steps) >= self.method.steps_allowed():
                 self.reason = f"max_steps = {self.method.steps_allowed()} were used up"
                 return Status.WORK_LIMIT
-            if len(self.events) >= self.method.max_events:
+            if going and len(self.events) >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
             yield Pause(self._done(), f"{len(self.events)} events", self._pack)

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from fit_cases import cases, fields
 
+from stiction.exact.rate_and_state import ageing_after_step
 from stiction.fits import Curve
-from stiction.fits.predicting.law_kernels import RATE_STATE, state_after
+from stiction.fits.predicting.law_kernels import (
+    AGEING_COULOMB,
+    BOUC_WEN,
+    RATE_STATE,
+    state_after,
+)
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip
 from stiction.laws import AgeingCoulomb, AgeingLaw, BoucWen, Dahl, LuGre, SlipLaw
@@ -81,6 +87,36 @@ def test_rate_and_state_at_constant_speed_is_that_of_the_law(evolution, slip, ab
     expected = math.log(float(law.state_after(slip / dt, theta, dt)))
     reported = state_after(RATE_STATE, p, math.log(theta), slip, dt)
     assert reported == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("slip", [1e-9, 1e-15, 1e-17, 1e-22])
+def test_contacts_age_through_a_slip_that_is_rounding_of_the_displacement(slip):
+    """The age after 0.7 s is 1.7 s, less the slip over the length in its own measure."""
+    length, dt, theta = 1e-5, 0.7, 1.0
+    u = slip / length
+    # series of theta exp(-u) + dt (1 - exp(-u)) / u, whose next terms are below 1e-12
+    expected = theta * (1.0 - u + 0.5 * u * u) + dt * (1.0 - 0.5 * u + u * u / 6.0)
+    p = np.array([0.3, 0.02, 0.1, length])
+    assert state_after(AGEING_COULOMB, p, theta, slip, dt) == pytest.approx(expected, rel=1e-12)
+    p = np.array([0.01, 0.015, length, 0.6, 1e-6, 0.0, 1.0])
+    z = state_after(RATE_STATE, p, math.log(theta), -slip, dt)
+    assert math.exp(z) == pytest.approx(expected, rel=1e-12)
+    law = AgeingLaw(0.01, 0.015, length, 0.6)
+    for reported in (
+        law.state_after(slip / dt, theta, dt),
+        ageing_after_step(dt, slip / dt, theta, length),
+    ):
+        assert float(reported) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("below", [0.0, 1e-12, 1e-9, 1e-6])
+def test_bouc_wen_unloads_linearly_as_gamma_tends_to_beta(below):
+    """dq/dx = a - (beta - gamma) q on q < 0, whose second-order term is below 1e-12 here."""
+    a, beta, slip, q = 1.0, 2e4, 3e-6, -1e-5
+    unloading = beta - beta * (1.0 - below)
+    expected = q + (a - unloading * q) * slip * (1.0 - 0.5 * unloading * slip)
+    p = np.array([2e4, a, beta, beta * (1.0 - below), 1.0])
+    assert state_after(BOUC_WEN, p, q, slip, 1.0) == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 def test_ageing_contacts_hold_more():

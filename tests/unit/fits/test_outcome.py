@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.stats
-from fit_cases import cases
+from fit_cases import cases, fields
 from matplotlib.figure import Figure
 
 import stiction as st
@@ -16,6 +16,8 @@ from stiction.fits.figures import FitFigures
 from stiction.fits.fitted_scenario import scenario_of_fit
 from stiction.fits.folder import fit_in, report
 from stiction.fits.outcome import Estimate
+from stiction.fits.predicting.models import Predictor
+from stiction.fits.rigs import ImposedSlip
 from stiction.io.verify import DAMAGED, VALID, examined
 
 
@@ -247,3 +249,19 @@ def test_curves_of_two_kinds_share_their_axes():
         # measured times need not begin at 0
         begin = 7.0 if clock == "time (s)" else 0.0
         assert right.lines[0].get_xdata()[0] == first.lines[0].get_xdata()[0] == begin
+
+
+def test_the_scenario_of_a_law_with_states_and_stick_runs():
+    """The scheme in series carries no states, so that it is one of steps."""
+    law = st.laws.AgeingCoulomb(0.3, 0.02, 0.1, 1e-3)
+    t = np.linspace(0.0, 10.0, 101)
+    x = 1e-3 * (np.minimum(t, 4.0) + np.maximum(t - 6.0, 0.0))
+    case = Curve(force=np.sin(t), time=t, displacement=x)
+    made = Predictor(case, ImposedSlip(), type(law))(fields(law), {}).force
+    found = st.fit(Curve(force=made, time=t, displacement=x, noise=1e-3), law, free=["growth"])
+    run = found.scenario().solve(save=t)
+    assert run.status.ok
+    pull = -np.asarray(run.data["friction"])[:, 0] + found.rig.offset + found.rig.drift * t
+    # slip that follows the imposed one to 2 % of the path
+    late = (t > 8.0) | ((t > 2.0) & (t < 4.0))
+    np.testing.assert_allclose(pull[late], made[late], rtol=1e-2)

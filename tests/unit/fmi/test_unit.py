@@ -119,6 +119,14 @@ def test_a_unit_says_what_it_holds(unit):
     assert root.find("DefaultExperiment").get("stopTime") == str(scenario.t_end)
 
 
+def test_the_identifier_of_a_unit_is_a_name_in_c(tmp_path):
+    pytest.importorskip("pythonfmu3", reason="the extra fmi brings PythonFMU3, which writes units")
+    path = st.fmi.export_fmu("slip-wave", tmp_path / "größe 2.fmu")
+    with zipfile.ZipFile(path) as held:
+        root = ElementTree.fromstring(held.read("modelDescription.xml"))
+    assert root.find("CoSimulation").get("modelIdentifier") == "gr__e_2"
+
+
 def test_bad_parameters_and_steps_are_reported(unit):
     scenario, path = unit("slip-wave")
     with pytest.raises(fmpy().fmi1.FMICallException):

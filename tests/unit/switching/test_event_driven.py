@@ -511,3 +511,12 @@ def test_accumulation_does_not_depend_on_the_start_time():
     )
     runs = [st.solve(hops, t_span=(t, t + 0.005), save=2) for t in (0.0, 1000.0)]
     assert len(runs[0].events) == len(runs[1].events) > 100
+
+
+def test_a_run_that_needs_all_its_steps_is_complete():
+    belt = st.BeltOscillator()
+    steps = int(st.solve(belt, EventDriven(), (0.0, 3.0), save=3).stats["steps"])
+    assert steps > 1
+    for allowed, status in ((steps, Status.SOLVED), (steps - 1, Status.WORK_LIMIT)):
+        method = EventDriven(max_steps=allowed)
+        assert st.solve(belt, method, (0.0, 3.0), save=3, throw=False).status is status

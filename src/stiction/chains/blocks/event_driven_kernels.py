@@ -33,7 +33,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class Members(NamedTuple):
-    """Arrays of all chains, see `Stack`; `rate`, `response` as in `Problem`, (m,) and (m, n)."""
+    """Arrays of m chains of n masses, see `Stack`; `rate`, `response` as in `Problem`.
+
+    Values per mass are (m, n), of links (m, n + 1), of a chain (m,); those of the load are (m,
+    segments) or (m, sines).
+    """
 
     masses: Floats
     link_stiffness: Floats
@@ -109,8 +113,10 @@ def solve_motions(
     now, end = state.progress[0], span[1]
     most_steps, most_events = most
     for b in range(members.masses.shape[0]):
+        # views of the arrays of this chain, and the same initial state as in a single run
         q, saved = _problem(p, members, b), _saved_of(records.saved, b)
         _start(q, members, b, state, events, s, span)
+        # stick or slip of each mass at the start, by the friction inclusion (`threshold_kernels`)
         first_modes(q, state)
         records.stop_state[b, :] = np.nan
         events_at_rest = -1
@@ -120,17 +126,20 @@ def solve_motions(
             left = most_steps - now.steps
             code = advance(q, state, saved, events, s, end, left, most_events)
             if code == ALL_STUCK:
+                # not reported again for the same equilibrium
                 now.rest_seen = 1
                 events_at_rest = now.events
                 _record_equilibrium(state, records.stop_state, b)
         if events_at_rest != now.events:
             # a later event disproves that all masses stuck for good
             records.stop_state[b, :] = np.nan
+        # at a grazing the future may not be unique; the single run reports the loss
         good = code == DONE and (now.touch_rows == 0)
         records.done[b] = 1 if good else 0
         # chains with recorded grazing are solved again by single runs
         if good:
             _record(state, events, records, b)
+            # second integration by another algorithm, the audit line `replay_agrees`
             replay(q, state, saved, events, replay_work, records.replayed, b)
 
 
@@ -203,6 +212,7 @@ def _start(
     now.work = now.viscous = now.given = now.given_time = 0.0
     now.piece = now.saved = now.events = now.touch_rows = now.still = 0
     now.steps = now.expansions = now.touches = now.rest_seen = 0
+    # the ghosts at both ends, x[0] and x[n + 1], are walls at rest
     state.x[:] = 0.0
     state.v[:] = 0.0
     for i in range(n):
@@ -211,6 +221,7 @@ def _start(
         state.heat[i] = 0.0
         s.root[i] = s.grazing[i] = s.length[i] = s.undecided_from[i] = np.inf
         s.active[i] = s.decision[i] = s.started[i] = 0
+    # series and error bounds of the chain before
     s.x[:, :] = 0.0
     s.drive[:, :] = 0.0
     s.mu[:, :] = 0.0

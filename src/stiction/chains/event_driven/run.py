@@ -187,7 +187,8 @@ class EventDrivenIntegrator:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(chunk, self.most_steps - int(now.steps)),
+                # at the end of the run one more call, which makes no step
+                max(1, min(chunk, self.most_steps - int(now.steps))),
                 self.method.max_events - self.n_events,
             )
             self.load_call.check()
@@ -214,7 +215,7 @@ class EventDrivenIntegrator:
             if code == ek.STEP_VANISHED:
                 self.reason = self._too_rough(t)
                 return Status.WORK_LIMIT
-            if now.steps >= self.most_steps:
+            if now.steps >= self.most_steps and t < request.t_end:
                 self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
             when, checked = self.checked
@@ -229,7 +230,7 @@ class EventDrivenIntegrator:
                 return Status.WORK_LIMIT
             if now.steps - checked >= _STEPS_PER_CHECK:
                 self.checked[:] = t, now.steps
-            if self.n_events >= self.method.max_events:
+            if self.n_events >= self.method.max_events and t < request.t_end:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
             yield Pause((t - request.t_start) / span, f"{self.n_events} events", self._pack)
@@ -429,6 +430,10 @@ def _problem(
     span, policy = request.t_end - request.t_start, method.policy
     table, segments = chain.friction, chain.load.segments()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
+    # tau = rate (t - t0) is of order 1 for the fastest motion. By Gershgorin's theorem the squared
+    # frequencies are at most 2 (k_i + k_i+1 + k^p_i / 2) / m_i and the damping rates at most
+    # 2 (c_i + c_i+1) / m_i; weakening friction amplifies at most at the rate (mu_s - mu_k) N / (m
+    # v_s), which is exact for an exponential
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
     damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
     weak = 0.0
@@ -463,6 +468,8 @@ def _problem(
         share_address=law.share,
         rate=rate,
         order=method.order,
+        # the last terms of a series are this small relative to its first ones: at the default rtol
+        # of 1e-12 a tenth of the rounding error, so that the sum has no truncation error
         tolerance=min(method.rtol, 1e-2) * 1e-5,
         fit_tolerance=max(method.rtol, 1e-11),
         longest_fit=_LONGEST_FIT * span * rate,
@@ -485,6 +492,7 @@ def _start(chain: Chain, request: Request) -> State:
     n = chain.n_mass
     progress = er.Progress.table()
     now = progress[0]
+    # lengths in tau of the first fit and of the last step: guesses, which the first step replaces
     now.time, now.tau, now.gap = request.t_start, 0.25, 1.0
     x, v = np.zeros(n + 2), np.zeros(n + 2)
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start

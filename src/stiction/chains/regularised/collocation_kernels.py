@@ -166,6 +166,7 @@ def integrals(at: float, out: Vector) -> None:
 def between(values: Matrix, weight: Vector, out: Matrix, row: int) -> None:
     """Fill a row of `out` with y at weights of the start and the stages."""
     for c in range(values.shape[1]):
+        # the collocation polynomial of degree STAGES through the start and the stages
         total = 0.0
         for j in range(STAGES + 1):
             total += weight[j] * values[j, c]
@@ -175,6 +176,7 @@ def between(values: Matrix, weight: Vector, out: Matrix, row: int) -> None:
 @kernel
 def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Integers) -> bool:
     """Factorise 1 - h a (x) df/dy, ordered by unknowns, then stages; return if it is regular."""
+    # s stages, n unknowns; band storage of `numerics.direct.banded`: column i, diagonal at 2 reach
     s = a.shape[0]
     n = jac.shape[0] * WIDTH * s
     reach = _reach(n, s)

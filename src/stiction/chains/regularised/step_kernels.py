@@ -41,7 +41,8 @@ from stiction.numerics.jit import kernel
 
 __all__ = ["NOT_FINITE", "PROBES", "STEP_TOO_SMALL", "Work", "advance"]
 
-# fractions of a step at which its switching functions are evaluated
+# fractions of a step at which its switching functions are evaluated; two changes of sign between
+# neighbours are not seen. Chosen: slip rates are polynomials of degree five in a step
 PROBES = np.linspace(0.0, 1.0, 13)
 # index in `Work.samples` of one more state
 _ROOM = PROBES.size
@@ -57,18 +58,25 @@ STEP_TOO_SMALL, NOT_FINITE = 1, 2
 
 
 class Work(NamedTuple):
-    """Arguments of one run: its model, state, and work arrays.
+    """Arguments of one run of n masses: its model, state, and work arrays.
+
+    y has size = 3 n components: displacement [m], slip rate [m/s] and state of the law z of each
+    mass, see `state`.
 
     Parameters
     ----------
-    sides, progress, contacts, before, saved : of `state.Tables`
-    events : (m, 6) room for events
+    sides : (n, n_switch) signs of the switching functions of the law of each mass, 1 or -1; the
+        first function is the slip rate
+    progress, contacts : state of the run in one element, and (n,) sums of each contact
+    before : (STAGES + 1, size) start and stages of the last accepted step, for extrapolation
+    saved : samples at the save times
+    events : (m, 6) room for events: time [s], mass, mode before, x [m], v [m/s], friction [N]
     step : the present step; its first row of values is y
-    samples, force : (14, size) y at `PROBES` and one more, and (13, n) friction coefficients
-    power, plastic : (STAGES + 1, n + 2) power of friction, drives and dampers [W], and (..., n)
-        plastic slip velocity [m/s]
+    samples, force : (14, size) y at `PROBES` and one more, and (13, n) friction coefficients [1]
+    power, plastic : (STAGES + 1, n + 2) at start and stages the power of friction of each mass, of
+        drives and of dampers [W], and (STAGES + 1, n) plastic slip velocity [m/s]
     roots : (n, n_switch) fractions of the step at which functions change sign
-    weight, done : work arrays for two rows of weights, and for n + 2 sums
+    weight, done : (2, STAGES + 1) weights of start and stages, and (n + 2,) energies of a step [J]
     """
 
     model: Model

@@ -133,7 +133,11 @@ class Log(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Scales of differences: forces (n,) [N], largest speed and displacement, rate [1/s]."""
+    """Scales of differences.
+
+    bound, hold : (n,) static bound mu_s N, and the scale of differences of forces [N]
+    speed, place, rate : largest speed [m/s] and displacement [m], fastest rate of the chain [1/s]
+    """
 
     bound: Floats
     hold: Floats
@@ -205,6 +209,7 @@ def _segment_at(segment_time: Floats, t: float) -> int:
 @kernel
 def _load(p: Model, segment: int, t: float) -> float:
     """Return a load without a user's function [N]."""
+    # a straight line on the segment, and sines
     load: float = p.segment_offset[segment] + p.segment_rate[segment] * (
         t - p.segment_time[segment]
     )
@@ -216,6 +221,7 @@ def _load(p: Model, segment: int, t: float) -> float:
 @kernel
 def _drive(p: Model, x: Floats, v: Floats, sample: int, i: int, t: float, load: float) -> float:
     """Return the force on mass i without friction [N], at the state in a row of x and v."""
+    # walls at both ends: displacement and velocity 0
     last = p.load_vector.size - 1
     left_x = x[sample, i - 1] if i > 0 else 0.0
     left_v = v[sample, i - 1] if i > 0 else 0.0
@@ -264,12 +270,14 @@ def check_states(
         load = loads.after[s] if special else _load(p, _segment_at(p.segment_time, t), t)
         jump = load - loads.before[s] if special else 0.0
         for i in range(n):
+            # R and w of the inclusion; R is tested again at the event of this state
             force, slip = _drive(p, states.x, v, s, i, t, load), v[s, i] - p.belt
             drive[s, i] = force
             # at an event the inclusion holds with the modes before and after it
             for back in range(2):
                 if back == 1 and (s == 0 or not states.follows[s]):
                     continue
+                # just before a jump of the load R differs by b times the jump
                 if back == 1:
                     force -= p.load_vector[i] * jump
                 mode = states.mode[s - back, i]
@@ -277,6 +285,7 @@ def check_states(
                 stuck = 1.0 if mode == 0 else 0.0
                 excess = (abs(force) - sizes.bound[i]) * stuck / sizes.hold[i]
                 _record_worst(worst, _OF_MODE_BEFORE * back + _ABOVE_BOUND, excess, t)
+                # w = 0 in stick, sigma w >= 0 in slip
                 wrong = abs(slip) if mode == 0 else -mode * slip
                 _record_worst(worst, _OF_MODE_BEFORE * back + _AGAINST_MODE, wrong / sizes.speed, t)
     # saved samples: mode, and friction against the law or the balance
@@ -288,6 +297,7 @@ def check_states(
         for i in range(n):
             mode = states.mode[at, i]
             _record_worst(worst, _SAMPLE_MODE, abs(float(saved.mode[sample, i] - mode)), t)
+            # friction F of the sample: F = -R in stick, F = -sigma mu(|w|) N in slip
             if mode == 0:
                 force = _drive(p, saved.x, saved.v, sample, i, t, load)
             else:

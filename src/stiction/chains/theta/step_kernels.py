@@ -89,6 +89,7 @@ _SAME = 1e-9
 @kernel
 def mu_of(p: Problem, mu_kinetic: Vector, i: int, speed: float) -> float:
     """Return mu(speed) of mass i in slip, speed >= 0; with states, at their new values."""
+    # with a constant coefficient no compiled law is called
     if p.constant:
         return mu_kinetic[i]
     return law_value(p.mu_address, speed, p.law_start + i * p.law_step)
@@ -276,6 +277,7 @@ def balance(
     The identity of the scheme is dE - work + friction heat + viscous heat + dissipated = 0
     (formulas sheet, section 5).
     """
+    # dE of the identity, from small differences rather than from the sum E
     change = (kinetic - now.kinetic) + (stored - now.stored)
     off = abs(change - work + heat + viscous + dissipated)
     # sums of many steps are compensated, so that the imbalance of a step stays visible
@@ -296,6 +298,7 @@ def balance(
 @kernel(inline=True)
 def added(old: float, low: float, value: float) -> tuple[float, float]:
     """Return old + value by compensated (Kahan) summation, and the new correction after `low`."""
+    # `low` is what the last additions added too much by rounding
     value -= low
     total = old + value
     return total, (total - old) - value

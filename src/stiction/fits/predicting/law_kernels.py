@@ -4,7 +4,12 @@ A law is given by a code, a vector p of parameters and one state z: the bristle 
 (Dahl, LuGre), the hysteretic variable (Bouc-Wen), the contact age [s] (ageing Coulomb), or
 ln(theta) (rate and state). The kernels compute the coefficient of friction, the rate of the state,
 and the exact solution of the state equation at constant slip speed. With the exact solution,
-imposed slip is integrated without truncation error.
+imposed slip is integrated without truncation error. `slip_kernels` calls it for imposed slip;
+`spring_kernels` integrates the rates for a slider behind a spring.
+
+p is (N_PARAMETERS,); the comments at the codes name its entries. Units: sigma0 1/m; sigma1, sigma2,
+viscous s/m; v_scale, speed0 m/s; length m; time s; beta, gamma 1/m^power; all others 1. power is 1
+or 2.
 """
 
 from __future__ import annotations
@@ -28,9 +33,8 @@ __all__ = [
     "stribeck_level",
 ]
 
-# codes of the laws; the comment names their parameters in p in order, in the units of
-# `parameters.OF_LAWS`. Laws without a state (Coulomb, StaticKinetic, ExponentialWeakening,
-# Stribeck) share STRIBECK
+# codes of the laws; the comment names their parameters in p in order. Laws without a state
+# (Coulomb, StaticKinetic, ExponentialWeakening, Stribeck) share STRIBECK
 # mu_static, mu_kinetic, v_scale, power, viscous, static coefficient that ends stick
 STRIBECK = 0
 # sigma0, mu, power
@@ -125,21 +129,20 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
 
     q is the variable times the sign of the slip. It obeys dq/dx = a + (beta - gamma) |q|^n during
     unloading (q < 0) and dq/dx = a - (beta + gamma) q^n during loading. The solutions are
-    exponentials for n = 1, and tangents for n = 2.
+    exponentials for n = 1, and tangents for n = 2. |gamma| <= beta, and beta + gamma > 0.
     """
     a, beta, gamma, power = p[1], p[2], p[3], p[4]
     unloading, loading = beta - gamma, beta + gamma
     left = length
     if q < 0.0:
-        # unloading ends at q = 0, after the slip `full`; at x below 1e-12 the first term of the
-        # series has a relative error below 1e-12
+        # unloading ends at q = 0, after the slip `full`
         if power == 1.0:
-            x = -unloading * q / a
-            full = -q / a if x < 1e-12 else math.log1p(x) / unloading
+            linear = unloading == 0.0
+            full = -q / a if linear else math.log1p(-unloading * q / a) / unloading
             if full >= left:
-                e = math.exp(-unloading * left)
-                grown = left if unloading * left < 1e-12 else (1.0 - e) / unloading
-                return q * e + a * grown if unloading >= 0.0 else q
+                # (1 - exp(-x)) / x without cancellation at small x
+                grown = left if linear else -math.expm1(-unloading * left) / unloading
+                return q * math.exp(-unloading * left) + a * grown
         else:
             root = math.sqrt(a * unloading) if unloading > 0.0 else 0.0
             full = -q / a if root == 0.0 else math.atan(-q * root / a) / root
@@ -153,8 +156,7 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
         q = 0.0
     # loading from q >= 0
     if power == 1.0:
-        e = math.exp(-loading * left)
-        return q * e + a * (1.0 - e) / loading
+        return q * math.exp(-loading * left) - a * math.expm1(-loading * left) / loading
     root = math.sqrt(a * loading)
     t = math.tanh(root * left)
     top = a / root
@@ -163,18 +165,30 @@ def _bouc_wen_state_after(p: Vector, q: float, length: float) -> float:
 
 @kernel
 def state_after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
-    """Return the state after a slip dx [m] at constant speed during dt [s], the exact solution."""
+    """Return the state after a slip dx [m] at constant speed during dt [s], the exact solution.
+
+    With u = slip / length and the steady state theta_s = length dt / slip, the ageing law and the
+    contact age have theta = theta_0 exp(-u) + theta_s (1 - exp(-u)), the slip law has ln(theta) =
+    ln(theta_0) exp(-u) + ln(theta_s) (1 - exp(-u)). LuGre and Dahl with power 1 relax likewise to
+    the steady deflection.
+
+    Source: Ruina 1983, J. Geophys. Res. 88, 10359, for rate and state.
+    """
     s = 1.0 if dx >= 0.0 else -1.0
     slip = s * dx
     if code == RATE_STATE:
         length, slip_law = p[2], p[5]
-        if slip == 0.0:
+        u = slip / length
+        if u == 0.0:
             # stick: theta is constant by the slip law, and d(theta)/dt = 1 by the ageing law
             if slip_law == 1.0:
                 return z
             return z + math.log1p(dt * math.exp(-z))
-        # theta (ageing law) or ln(theta) (slip law) relaxes to that of L/v over the slip length L
-        fade = math.exp(-slip / length)
+        if slip_law == 0.0 and u < 1.0:
+            # ln(theta_0 exp(-u) (1 + dt / theta_0 (exp(u) - 1) / u)): no cancellation at small u,
+            # where theta_s is much longer than dt
+            return z - u + math.log1p(dt * math.exp(-z) * math.expm1(u) / u)
+        fade = math.exp(-u)
         steady = math.log(length * dt / slip)
         if slip_law == 1.0:
             return steady + (z - steady) * fade
@@ -186,12 +200,11 @@ def state_after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
             return z + math.log(ratio) if ratio > 0.0 else steady
         return steady + math.log1p(math.expm1(more) * fade)
     if code == AGEING_COULOMB:
-        length = p[3]
-        if slip == 0.0:
+        u = slip / p[3]
+        if u == 0.0:
             return z + dt
-        fade = math.exp(-slip / length)
-        steady = length * dt / slip
-        return steady + (z - steady) * fade
+        # theta_s (1 - exp(-u)) = dt (1 - exp(-u)) / u, without cancellation at small u
+        return z * math.exp(-u) - dt * math.expm1(-u) / u
     if slip == 0.0:
         return z
     sigma0 = p[0]

@@ -1,4 +1,15 @@
-"""Semismooth Newton method on the natural map r - P(r - rho u~), u~ De Saxce's velocity (`cones`).
+"""Semismooth Newton method on the natural map of a friction problem.
+
+Given u = W r + q at n contacts, with the Delassus matrix W, the forces r solve Signorini's
+conditions and Coulomb's law if and only if r_c = P(r_c - rho_c u~_c) at each contact c. Here P
+projects on Coulomb's cone and u~ = u + (mu |u_t| + rolling |u_m|) n is De Saxce's velocity
+(`cones`). The map F = (r - P(r - rho u~)) / rho has the derivative (I - D) / rho + D E W, with
+D = P' and E = du~/du. `solver` and `proximal` call `newton`.
+
+Arrays: r (n, size) forces [N], u (n, size) velocities [m/s], normal component first; mu, rolling
+(n,) coefficients of friction [1] and of rolling friction [m]; rho (n,) [N s/m]; the blocks (size,
+size) of W and of the derivative, with `start`, `column` and `diagonal`, are in rows as in SciPy's
+BSR format, see `blocks.Local`.
 
 If W does not have full rank, forces are not unique and the derivative of the map is singular. A
 small shift of the diagonal of W in the derivative makes the Newton step nearly one of least norm.

@@ -3,7 +3,7 @@
 Each figure is an `Item`: rows of a comparison, and panels that are drawn and written as CSV.
 
 Source: Mergel, Scheibert, Sauer 2021, Figs. 2 to 14 and S1. The text states few numbers, so
-that most rows judge statements. Data that the paper does not give are assumed; the docstrings of
+that most rows compare statements. Data that the paper does not give are assumed; the docstrings of
 the presets list them. Quick meshes are coarser than the paper's; `--full` takes the paper's.
 """
 
@@ -31,7 +31,7 @@ from stiction.papers.adhesive_friction.cap import (
 from stiction.papers.adhesive_friction.cases import CACHED_RUNS, Case, Study
 from stiction.papers.adhesive_friction.cylinders import figure_9, figure_10
 from stiction.papers.adhesive_friction.laws import LAW_FIGURES, draw_law, law_columns, law_rows
-from stiction.papers.adhesive_friction.strip import figure_7, figure_8
+from stiction.papers.adhesive_friction.strip import LENGTH, figure_7, figure_8
 from stiction.papers.adhesive_friction.tape import tape_item
 from stiction.papers.items import Item, Row, Runs, report_progress
 from stiction.solids.methods import Quasistatic
@@ -59,7 +59,7 @@ def _with_bar(name: str, case: Case) -> Run:
         )
 
 
-# ---- what is drawn
+# ---- panels
 
 
 def _family(
@@ -109,10 +109,14 @@ def _bare(line: Line) -> Line:
 
 
 def _while_peeling(line: Line) -> Line:
-    """Return the part of a curve of fracture energy between nucleation and the last jump."""
+    """Return the part of a curve of fracture energy between nucleation and the last jump.
+
+    The front counts from 1 L0 on, as in `strip`; within the last 20 L0 of the contact, 150 L0 long,
+    the strip detaches in a jump.
+    """
     from stiction.plot.panels import Line
 
-    part = (line.x > 1.0) & (line.x < 130.0)
+    part = (line.x > 1.0) & (line.x < LENGTH - 20.0)
     return Line(line.x[part], line.y[part], line.label, line.dash, line.shade)
 
 
@@ -142,8 +146,8 @@ def _cylinder_panels(runs: Study) -> list[Panel]:
     names = [n for n in runs.names("cylinders-") if len(n.split("-")) == 3]
     shown = []
     for word in ("ea", "di"):
-        mine = [n for n in names if f"-{word}-" in n]
-        lines = _family(runs, mine, "displacement", "force_x", "cylinders-", names)
+        of_model = [n for n in names if f"-{word}-" in n]
+        lines = _family(runs, of_model, "displacement", "force_x", "cylinders-", names)
         shown.append(Panel("displacement u / R", "horizontal force / (E R)", lines))
     lines = _family(runs, names, "displacement", "force_y", "cylinders-")
     bare = [_bare(line) for line in lines]
@@ -229,6 +233,7 @@ def _cap_tractions(runs: Study) -> list[Panel]:
 
     c = runs["cap-0"]
     p = c.profile(float(c["displacement"][-1]))
+    # the attraction has decayed at larger gaps [L0]
     near = p["gap"] < 0.5
     x = p["surface_x"][near]
     lines = [
@@ -236,6 +241,7 @@ def _cap_tractions(runs: Study) -> list[Panel]:
         Line(x, p["tangential_traction"][near], "tangential", "--", 0.7),
     ]
     before = c.profile(0.0)
+    # the middle of the cap, within 12 L0
     there = np.abs(before["surface_x"] - before["surface_x"].mean()) < 12.0
     shape = [
         Line(x, p["surface_y"][near], "full sliding", "-", 0.0),
@@ -345,7 +351,7 @@ def _write(columns: dict[str, Floats], path: Path) -> None:
 
 
 def _write_panels(shown: list[Panel], path: Path) -> None:
-    """Write what a figure shows, one point a line: panel, curve, and both coordinates."""
+    """Write the curves of a figure as CSV, a point per line: panel, curve, axis labels, x, y."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("panel", "curve", "across", "up", "x", "y"))

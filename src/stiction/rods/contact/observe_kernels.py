@@ -31,7 +31,7 @@ from stiction.rods.contact.kernels import (
     response,
     slip_velocity,
 )
-from stiction.rods.rod_kernels import kinetic_energy, material_of, stored_energy
+from stiction.rods.rod_kernels import axis_of, kinetic_energy, material_of, stored_energy
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,8 +57,8 @@ class ContactMotion(Struct):
 def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
     """Return rates of s1, s2 [elements/s]: the time derivative of tangency (sheet, (10))."""
     d, tangents, curvatures = k.separation, k.tangents, k.curvatures
-    # right-hand side of (10), A s' = -(V . t1 + D . v1', V . t2 + D . v2'): V is the difference of
-    # the velocities, v1' and v2' are their slopes along the rods
+    # (10), A s' = -(V . t1 + D . v1', V . t2 + D . v2'): V is the difference of the velocities, v1'
+    # and v2' are their slopes along the rods; A = ((a11, a12), (-a12, a22)) has the curvatures x''
     v1, v2 = 0.0, 0.0
     for a in range(3):
         x1, w1, x2, w2 = both_points(v, k, a)
@@ -126,9 +126,23 @@ def slip_drift(
         dd[a] = x2 + k.tangents[1, a] * rate2 - x1 - k.tangents[0, a] * rate1
         out[a] = w1 * rate1 - w2 * rate2
     if k.shape == PLANE:
-        # only the distance changes, not the direction
-        rate = dot(dd, n)
-        put(dd, rate * n[0], rate * n[1], rate * n[2])
+        # D turns with the plane at its angular velocity W. The foot R1 + D of the perpendicular
+        # moves in the plane, so that the velocity R2' there changes by W x (R1' + D' - R2')
+        i = k.frames[1]
+        ax, ay, az = axis_of(q, i)
+        half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
+        wx, wy, wz = p[0, i] - half * ax, p[1, i] - half * ay, p[2, i] - half * az
+        rate, x, y, z = dot(dd, n), dd[0], dd[1], dd[2]
+        put(
+            dd,
+            rate * n[0] + (wy * d[2] - wz * d[1]),
+            rate * n[1] + (wz * d[0] - wx * d[2]),
+            rate * n[2] + (wx * d[1] - wy * d[0]),
+        )
+        x, y, z = dd[0] - x, dd[1] - y, dd[2] - z
+        out[0] -= wy * z - wz * y
+        out[1] -= wz * x - wx * z
+        out[2] -= wx * y - wy * x
     # o = sum of e w over frames, and its rate: weights change with s, frames rotate freely
     wx, wy, wz, ox, oy, oz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
@@ -262,6 +276,7 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
 def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Totals) -> None:
     """Set linear and angular momentum of all rods, about the origin [kg m/s, kg m^2/s]."""
     rod = material_of(mat)
+    # sum of m v, and of m r x v + J p: p is the angular momentum over the transverse inertia J
     linear, angular = out.momentum, out.angular_momentum
     put(linear, 0.0, 0.0, 0.0)
     put(angular, 0.0, 0.0, 0.0)

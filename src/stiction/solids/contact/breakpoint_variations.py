@@ -15,6 +15,12 @@ so that
 where dr is taken at fixed xi. D_1 depends on the nodes of the segment before the jump and D_2 on
 those of the segment behind it, so that ds has two parts.
 
+All variations are rows by "slots d": the d = 2 coordinates of the nodes of the own element, then of
+the nodes of each partner element that the segment refers to (`SegmentVariations.slots`). dh is
+(segments, slots d), ddh (segments, slots d, slots d). In the code h_s is `slope`, h_ss is
+`second_slope`, dh_s is `slide`, dX and dc enter through the shape functions `by`, and X - c is
+`offset`. `segment_variations` calls this module for the tangents of forces.
+
 Forces take jumps as fixed. Gaps agree on both sides of a jump, so that the energy changes with s by
 the quadrature error alone, and friction does no work when the closest point becomes another one.
 Tangents are derivatives of these forces, and contain the motion of jumps.
@@ -58,7 +64,12 @@ def symmetric_product(one: Floats, other: Floats) -> Floats:
 
 
 def functional(by: Floats, v: Floats) -> Floats:
-    """Return the functional v . sum_k by_k dy_k of nodes y_k, (p, slots d)."""
+    """Return the derivatives (p, slots d) of v . sum_k by_k y_k by the nodes y_k.
+
+    Parameters
+    ----------
+    by, v : (p, slots) shape functions, and (p, d) vectors
+    """
     return (by[:, :, None] * v[:, None, :]).reshape(by.shape[0], 2 * by.shape[1])
 
 
@@ -140,7 +151,17 @@ def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
 def _element_end(
     variations: SegmentVariations, which: Ints, slot: Ints, high: Ints
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return an element end in a slot, its variation, its tangent v, and the variation of v."""
+    """Return an element end in a slot, its variation, its tangent v, and the variation of v.
+
+    Parameters
+    ----------
+    which : (k,) segments
+    slot, high : (k,) which partner element of the segment, and at which of its ends, 0 or 1
+
+    Returns
+    -------
+    c (k, d), shape functions of c (k, slots), v (k, d), derivatives of v (k, slots d, d), v again.
+    """
     segments = variations.segments
     x = variations.states[0]
     n_own, n_element, n_total = variations.slots()
@@ -161,10 +182,14 @@ def _tangent_sum(
 ) -> tuple[Floats, Floats, Floats]:
     """Return v, dv and ddv . `offset` for the sum v of two unit tangents.
 
+    At a kink of the partner between two elements, v bisects their tangents t1 and t2. With t = T /
+    |T|, n normal to t, and the variations dT: dt = n (n . dT) / |T|, and ddt is the variation of
+    this.
+
     Parameters
     ----------
-    offset : (k, d)
-    pair : of both tangents the place, the variation and the value
+    offset : (k, d) X - c
+    pair : of both tangents c (k, d), derivatives of T (k, slots d, d), and T (k, d)
     """
     v, by_v, bend = np.zeros_like(offset), np.zeros_like(pair[0][1]), 0.0
     for _, by, tangent in pair:
@@ -229,7 +254,8 @@ class JumpVariations:
         Parameters
         ----------
         by_nodes : (c, slots d) variations of segments by nodes, added to
-        vectors : (c, M) variations by (y, s_a, s_b), whose parts by the ends are used
+        vectors : (c, M) variations by (y, s_a, s_b): the M - 2 coordinates of the own and of the
+            partner element, and both ends of the segment, which alone are used
         """
         rate = (vectors[self.one, -1] + vectors[self.other, -2])[:, None]
         by_nodes[self.one] += rate * self.first[0]

@@ -2,9 +2,10 @@
 
 The unknowns are the states at k nodes of the orbit, the period of an autonomous system, and the
 parameters in which an orbit is continued: one on a branch, two on a curve of bifurcations. An arc
-is a run from one node to the next, with located events. The equations are that each arc ends at the
-next node, and a phase condition for an autonomous system. The order of events is not prescribed: it
-results from the runs, and may change from one iteration to the next.
+is a run from one node to the next, with located events. With the flow phi from t_i = c_i T to
+t_(i+1) and the nodes x_i, the equations are x_(i+1) - phi(x_i) = 0, x_k = x_0, and for an
+autonomous system a phase condition. The order of events is not prescribed: it results from the
+runs, and may change from one iteration to the next.
 
 Source: Seydel 2010, section 7.5; Dankowicz and Schilder 2013, chapters 8 and 9 (hybrid orbits).
 """
@@ -498,7 +499,9 @@ def closed(problem: _Equations, u: Floats) -> Ended:
 
 
 def nodes_between(events: Sequence[float], count: int) -> Floats:
-    """Return (count + 1,) times of nodes divided by the period, at a distance from events.
+    """Return at most (count + 1,) times of nodes divided by the period, at a distance from events.
+
+    The last one is the first one plus 1. Nodes that would move to the same time are one.
 
     Parameters
     ----------

@@ -307,7 +307,10 @@ class _Follow:
 
         def pairs(u: Floats) -> float:
             values = equilibrium_of(problem, u).eigenvalues
-            sums: list[complex] = [a + b for a, b in itertools.combinations(values, 2)]
+            # over their sizes, so that products of many sums neither vanish nor overflow
+            sums: list[complex] = [
+                (a + b) / ((abs(a) + abs(b)) or 1.0) for a, b in itertools.combinations(values, 2)
+            ]
             return float(np.prod(sums).real) if sums else 1.0
 
         tests: list[tuple[str, Callable[[Floats], float], tuple[float, float]]] = [

@@ -232,7 +232,8 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     progress : the state of the integrator, a table of one element
-    vectors : all vectors, one in each row; their numbers follow below
+    vectors : all vectors, one in each row, padded to the longest; their numbers follow below. There
+        are COEFFICIENT rows, and one more for each event function
     """
 
     progress: Table[Progress]

@@ -1,9 +1,15 @@
 """Parameters of a flow by name: their values, and the derivatives of the numbers of its kernels.
 
 `p.mu` and `p[0]` are parameters of a `PiecewiseSmooth`. Every other system has the names of its
-fields, such as `belt_speed` or `mass[1]`. The compiled functions of a system read an array of
-numbers, which depend on the parameters; `stencil_of` computes how, for differences by a parameter
-in the variational equation.
+fields, such as `belt_speed` or `mass[1]`. The compiled functions f(x; N) and h(x; N) of a system
+read an array of numbers N(p), which depend on the parameters p. The variational equation needs
+df/dp, a difference of f(x; N + l N') over l. `stencil_of` computes N' by central differences
+
+    N'(p) = sum_k w_k (N(p + k l) - N(p - k l)) / l,    k = 1 .. 4,
+
+and stores them in a `Stencil`, by which `tangents.kernels` change the numbers.
+
+Source: Fornberg 1988, Math. Comp. 51, 699, for the weights w.
 """
 
 from __future__ import annotations
@@ -160,7 +166,10 @@ def _numbers(system: Any, name: str, value: float) -> tuple[Floats, Floats | Non
 
 
 def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
-    """Return the numbers of the kernels and their derivatives by the parameters `names`.
+    """Return the numbers of the kernels and their derivatives by the q parameters `names`.
+
+    Gradients of planes, (m, n) for m surfaces and n states, are constants of a system that kernels
+    do not compute; they depend on the parameters like the numbers.
 
     Parameters
     ----------
@@ -178,8 +187,8 @@ def stencil_of(system: Any, names: Sequence[str], numbers: Floats) -> Stencil:
     first = np.array([row[0] if row.size else 0 for row in changed], dtype=np.int64)
     end = np.array([row[-1] + 1 if row.size else 0 for row in changed], dtype=np.int64)
     turns = np.array(normals.any(axis=1), dtype=np.int64)
-    home = numbers.copy(), np.array(plane)
-    return Stencil(numbers, *home, along, normals, first, end, turns, lengths)
+    unchanged = numbers.copy(), np.array(plane)
+    return Stencil(numbers, *unchanged, along, normals, first, end, turns, lengths)
 
 
 def _derivatives(system: Any, name: str, length: float) -> tuple[Floats, Floats]:

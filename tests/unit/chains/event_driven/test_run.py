@@ -365,6 +365,18 @@ def test_work_is_bounded():
     assert caught.value.run.t_end < 1e6
 
 
+def test_a_run_that_needs_all_its_steps_is_complete():
+    chain = st.Chain(mass=1.0, stiffness=10.0, law=st.Coulomb(0.3), load=st.Constant(9.0))
+    steps = int(st.solve(chain, st.EventDriven(), (0.0, 1.0), save=3).stats["steps"])
+    assert steps > 1
+    run = st.solve(chain, st.EventDriven(max_steps=steps), (0.0, 1.0), save=3)
+    assert run.status is st.Status.SOLVED
+    fewer = st.EventDriven(max_steps=steps - 1)
+    run = st.solve(chain, fewer, (0.0, 1.0), save=3, throw=False)
+    assert run.status is st.Status.WORK_LIMIT
+    assert run.stats["steps"] == steps - 1
+
+
 def test_events_are_bounded():
     chain = st.Chain(mass=1.0, n=3, stiffness=20.0, law=st.Coulomb(0.05), load=st.Constant(10.0))
     run = st.solve(chain, st.EventDriven(max_events=5), (0.0, 10.0), throw=False)

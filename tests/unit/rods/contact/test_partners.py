@@ -19,6 +19,11 @@ from stiction.rods import (
     SpherePartner,
     Straight,
 )
+from stiction.rods.assembly import assemble
+from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
+from stiction.rods.contact.state import ContactState
+from stiction.rods.rod_kernels import drift
 
 G, SLOPE, LENGTH = 9.81, 0.3, 0.4
 DOWN = (G * math.sin(SLOPE), 0.0, -G * math.cos(SLOPE))
@@ -67,6 +72,46 @@ def test_a_rod_rolls_down_a_plane():
     search = ContactSearch(friction=st.Coulomb(1.0))
     found = solved(stiff(0.02, 0.02, young=1e7), PlanePartner(), t_end=0.03, search=search)
     assert acceleration(found) == pytest.approx(ROLLS, rel=1e-4)
+
+
+@pytest.mark.parametrize("spin", [(0.0, 0.0, 5.0), (3.0, 2.0, 0.0), (1.0, -2.0, 4.0)])
+def test_drift_of_slip_on_a_turning_plane_is_its_rate_along_the_free_motion(spin):
+    touch = RollingContact(0.2, 0.0, friction=st.Coulomb(1.0))
+    plane = PlanePartner((0.3, 0.1, 0.0), velocity=(0.3, 0.1, 0.2), angular_velocity=spin)
+    rods = st.Rods([stiff(0.02, 0.02)], [touch], partners=[plane])
+    f = assemble(rods)
+    random, own = np.random.default_rng(3), slice(0, f.first[1])
+    f.v[:, own] = random.standard_normal(f.v[:, own].shape)
+    f.p[:, own] = random.standard_normal(f.p[:, own].shape)
+
+    def slip_after(time):
+        r, q, k = f.r.copy(), f.q.copy(), ContactState(rods, f).contacts[0]
+        drift(r, q, f.v, f.p, time)
+        assert ck.locate(r, k) == ck.INSIDE
+        return np.array(ck.slip_velocity(q, k, f.v, f.p))
+
+    contact, out, eps = ContactState(rods, f).contacts[0], np.zeros(10), 1e-6
+    ck.locate(f.r, contact)
+    slip_drift(f.q, contact, f.v, f.p, *contact_rates(f.v, contact), out)
+    change = (slip_after(eps) - slip_after(-eps)) / (2.0 * eps)
+    assert_allclose(out[:3], change, rtol=0.0, atol=1e-7 * np.abs(change).max())
+
+
+def test_a_rod_rolls_on_a_tilting_plane_with_the_force_of_its_acceleration():
+    # on a plane that tilts at the rate W about the line of contact, the centre of a rod of radius a
+    # moves at v - W a over it: Coriolis's acceleration -2 W (v - W a), centripetal one -W^2 a
+    v, spin = 0.5, -1.0
+    rolls = RigidMotion((v, 0.0, 0.0), (0.0, v / 0.02, 0.0))
+    touch = RollingContact(0.2, 0.0, friction=st.Coulomb(2.0))
+    plane = PlanePartner(angular_velocity=(0.0, spin, 0.0))
+    rod = stiff(0.02, 0.02, young=1e6, motion=[rolls], elements=8)
+    weight = (0.0, 0.0, -G)
+    at_rest, tilting = (
+        solved(rod, one, touch, weight, 1e-4).data.contact_force.values[0]
+        for one in (PlanePartner(), plane)
+    )
+    expected = -2.0 * spin * (v - spin * 0.02) - spin**2 * 0.02
+    assert tilting[2] / at_rest[2] == pytest.approx(1.0 + expected / G, rel=1e-6)
 
 
 def test_a_tip_bounces_off_a_sphere():
