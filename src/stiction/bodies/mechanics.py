@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,11 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
 from stiction.bodies.joints.hinges import Hinges
 from stiction.bodies.joints.springs import springs_of
-from stiction.bodies.model import RigidBodies
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
+
+if TYPE_CHECKING:
+    from stiction.bodies.model import RigidBodies
 
 __all__ = ["Mechanics"]
 

@@ -185,13 +185,15 @@ def test_a_spherical_pendulum():
         assert run.audit.ok, run.audit
         assert run.energy.imbalance_rel < 1e-13
         place = run.variables["position"].values[-1, 0]
-        turned = [math.cos(0.4 * rate), math.sin(0.4 * rate)]
-        exact = arm * np.array([along[0] * turned[0], along[0] * turned[1], along[2]])
+        exact, middle = (
+            arm * np.array([along[0] * math.cos(t), along[0] * math.sin(t), along[2]])
+            for t in (0.4 * rate, (0.4 - 0.5 * step) * rate)
+        )
         errors.append(np.linalg.norm(place - exact))
-        # centripetal force and weight
+        # centripetal force and weight, mean of the last step
+        expected = np.array([0.0, 0.0, mass * 9.81]) - mass * rate**2 * middle * [1.0, 1.0, 0.0]
         force = run.variables["hinge_force"].values[-1, 0]
-        outwards = mass * rate**2 * exact * [1.0, 1.0, 0.0]
-        np.testing.assert_allclose(force, [0, 0, mass * 9.81] - outwards, atol=0.02 * mass * 9.81)
+        np.testing.assert_allclose(force, expected, atol=5e-3)
     assert errors[0] < 5e-5
     assert errors[0] / errors[1] > 3.8
 
@@ -242,10 +244,10 @@ def test_a_rotary_pendulum():
         return [*a_b, 0.0, pull]
 
     start = [0.0, 1.0, *inertia(1.0) @ [1.0, 0.0]]
-    exact = solve_ivp(rates, (0.0, 0.6), start, rtol=1e-10, atol=1e-11).y[:, -1]
+    exact = solve_ivp(rates, (0.0, 0.4), start, rtol=1e-10, atol=1e-11).y[:, -1]
     errors = []
-    for step in (4e-3, 2e-3):
-        run = st.solve(system, B.TimeStepper(step), (0.0, 0.6), save=2)
+    for step in (8e-3, 4e-3):
+        run = st.solve(system, B.TimeStepper(step), (0.0, 0.4), save=2)
         assert run.audit.ok, run.audit
         assert run.energy.imbalance_rel < 1e-13
         x, y, z = run.variables["position"].values[-1, 1]
