@@ -256,7 +256,7 @@ def of_hinges(
         return {}
     vector, d = ("time", "hinge", "component"), m.components
     saved = m.hinges.flipped[:, None] * record.hinges[: len(time), :, :-1]
-    place = m.hinges.places(m.pose(time - time[0], q)).mean(axis=-2)
+    place = m.hinges.middle(m.pose(time - time[0], q))
     what = "on the first part, mean of the step"
     moment = Variable(saved[..., 2], vector[:2], "N m", f"of friction {what}")
     if d == 3:

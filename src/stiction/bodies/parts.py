@@ -124,7 +124,8 @@ class BodySystem(Declared):
                 got, needs = type(hinge).__name__, "a Hinge"
                 why, try_ = "points of the plane have two components.", "give Hinge(...)."
                 raise ModelError(name, got, needs, why, try_)
-            if hinge.law is not None and hinge.law.mu and not hinge.radius:
+            slides = getattr(hinge, "slides", False)
+            if hinge.law is not None and hinge.law.mu and not (hinge.radius or slides):
                 got, needs = "friction of a pin with radius = 0", "a radius > 0"
                 why = "the moment of friction is proportional to the radius of the pin."
                 raise ModelError(name, got, needs, why, "give `radius`, or leave `law` out.")

@@ -71,7 +71,7 @@ class Hinges:
     """The hinges of a system; places (..., m, 3) are those of bodies, then of supports.
 
     A hinge gives k = 2 conditions. `bodies.space.hinges` has those in space, with d = 3 components
-    of a point instead of 2, k = 5, and 7 and 6 numbers of a place and a velocity instead of 3.
+    of a point instead of 2, k = 6, and 7 and 6 numbers of a place and a velocity instead of 3.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Hinges:
     ends : (h, 2) numbers of the parts, from 0; the first one is a body
     flipped : (h,) -1 where the user's first part is the second one here, else 1
     radius, reach : (h,) of the pins, and sizes of the first parts [m]
-    sine : (h,) of the friction angle; 0 without friction
+    mu, sine : (h,) coefficients of friction, and sines of the friction angles; 0 without friction
     """
 
     components: ClassVar[int] = 2
@@ -99,8 +99,8 @@ class Hinges:
         self.flipped = np.where(flip, -1.0, 1.0)
         self.ends = np.where(flip[:, None], ends[:, ::-1], ends)
         self.radius = np.array([h.radius for h in hinges])
-        mu = np.array([0.0 if h.law is None else float(h.law.mu) for h in hinges])  # type: ignore[arg-type]
-        self.sine = np.sin(np.arctan(mu))
+        self.mu = np.array([0.0 if h.law is None else float(h.law.mu) for h in hinges])  # type: ignore[arg-type]
+        self.sine = np.sin(np.arctan(self.mu))
         self.reach, self.inverse = reach[self.ends[:, 0]], inverse
         at = np.array([h.at for h in hinges], dtype=np.float64)
         # in the frames of the parts
@@ -116,17 +116,25 @@ class Hinges:
 
     def _arms_halfway(self, pose: Floats) -> Floats:
         """Return (h, 2, d) vectors from the centres of the parts to the middle of the gap [m]."""
-        middle = self.places(pose).mean(axis=1, keepdims=True)
+        middle = self.middle(pose)[:, None]
         return np.asarray(middle - pose[self.ends, : self.components])
 
     def places(self, pose: Floats) -> Floats:
         """Return (..., h, 2, d) places of the pins on both parts [m]."""
         return np.asarray(pose[..., self.ends, : self.components] + self.arms(pose))
 
+    def middle(self, pose: Floats) -> Floats:
+        """Return (..., h, d) places of the hinges, halfway in their gaps [m]."""
+        return np.asarray(self.places(pose).mean(axis=-2))
+
     def gaps(self, pose: Floats) -> Floats:
         """Return (..., h, k) vectors from the pins on the second parts to those on the first."""
         at = self.places(pose)
         return np.asarray(at[..., 0, :] - at[..., 1, :])
+
+    def along(self, pose: Floats, gaps: Floats) -> Floats:
+        """Return gaps (h, k) along the directions of the conditions at other places."""
+        return gaps
 
     def rows(self, pose: Floats) -> Floats:
         """Return (2 h, 3 m) rows G of the relative velocities of the pins, along x and y.
@@ -143,14 +151,14 @@ class Hinges:
             out[every, 1, part, 2] += sign * arm[:, 0]
         return out.reshape(2 * count, -1)
 
-    def motions(self, pose: Floats, v: Floats) -> list[tuple[str, str, Floats]]:
-        """Return names, units and values (h, 2, d) of what both parts of a hinge have in common.
+    def motions(self, pose: Floats, v: Floats, k: int) -> list[tuple[str, str, Floats]]:
+        """Return names, units and values (2, d) of what both parts of hinge k have in common.
 
         v : (m, 3) velocities of bodies, then of supports
         """
-        arms = self.arms(pose)
-        around = v[self.ends, 2:] * np.stack([-arms[..., 1], arms[..., 0]], axis=-1)
-        return [("a pin with the velocities", "m/s", v[self.ends, :2] + around)]
+        arms, moving = self.arms(pose)[k], v[self.ends[k]]
+        around = moving[:, 2:] * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
+        return [("a pin with the velocities", "m/s", moving[:, :2] + around)]
 
     def levers(self, pose: Floats) -> Floats:
         """Return (h, 3 m) rows of the velocities at which the surfaces of the pins slip."""
@@ -237,7 +245,8 @@ class Hinges:
         gaps : (h, k) at the begin of the step [m]
         rounding : gaps up to which are zero [m]
         """
-        closing = np.where(np.abs(gaps) <= rounding, 0.0, gaps) / (2.0 * h)
+        gaps = np.where(np.abs(gaps) <= rounding, 0.0, gaps)
+        closing = self.along(pose, gaps) / (2.0 * h)
         rows = self.rows(pose)
         # A = D^-1 U s^2 U^T D^-1 with the singular values s of D G M^-1/2; D makes its rows unit
         # vectors
@@ -532,12 +541,12 @@ def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) 
     k, largest = int(np.argmax(apart)), float(np.abs(rows * moving).max())
     if apart[k] <= rounded * largest:
         return
-    for name, unit, each in hinges.motions(pose, m.velocity(v)):
-        first, second = each[k]
+    for name, unit, each in hinges.motions(pose, m.velocity(v), k):
+        first, second = each
         if np.abs(first - second).max() > 0.1 * rounded * np.abs(each).max():
             both = [
                 f"[{', '.join(f'{x:.6g}' for x in value)}] {unit} on part {part + 1}"
-                for part, value in zip(hinges.ends[k], each[k], strict=True)
+                for part, value in zip(hinges.ends[k], each, strict=True)
             ]
             got, needs = f"{name} {' and '.join(both)}", "the same on both parts"
             why = "the velocity of a point is that of the centre of mass, plus spin times arm."

@@ -1,19 +1,22 @@
-"""Hinges of rigid bodies in space: pins with an axis, and ball joints.
+"""Hinges of rigid bodies in space: pins with an axis, sliders, and ball joints.
 
-`bodies.joints.hinges` solves steps. A pin gives five conditions: its place is the same on both
-parts, and so is the direction of its axis. With the unit vectors a_1 and a_2 of the axis on the
-parts, e along a_1 + a_2, and t_1, t_2 normal to e, the last two conditions are
+`bodies.joints.hinges` solves steps. With the unit vectors a_1 and a_2 of the axis on the parts, e
+along a_1 + a_2, and t_1, t_2 normal to it, six velocities are those of the place of the hinge on
+the first part relative to the second, along t_1, t_2 and e, and the spins about these, times the
+length L, the size of the larger part:
 
-    L t_i . (w_1 - w_2) = 0,        with the gaps L t_i . (a_2 x a_1)
+    t . (v_1 - v_2),  L t . (w_1 - w_2),  with the gaps t . (x_1 - x_2),  L t . (a_2 x a_1).
 
-for the spins w. The length L, the size of the larger part, makes them velocities of surfaces. A
-ball joint has L = 0: its last two conditions are empty. Where t_i is normal to the moving e, which
-turns with the spin w, the relative acceleration across the axis is
+The last gap is one for t = t_1, t_2; a slider has a second pair of axes for t = e. All but the last
+velocity of a pin and all but the third of a slider are zero, and the first three of a ball joint.
+Conditions that a hinge does not have are rows of zeros. Directions turn with the spin w of the
+parts, so that the relative accelerations of free bodies are
 
-    L t_i . (w_1' - w_2' - s w x e),        s = e . (w_1 - w_2),
+    t . (p_1 - p_2 - 2 s w x e),  L t . (w_1' - w_2' - s w x e),
 
-with the angular accelerations w' = R I^-1 (I W x W) of free bodies; W are their spins about the
-principal axes, to whose axes R turns.
+with the velocity s along e of a slider, or the spin s about e of a pin; p are the accelerations of
+the places by the rotation of the parts, and w' = R I^-1 (I W x W) the angular accelerations. W are
+spins about the principal axes, to whose axes R turns.
 """
 
 from __future__ import annotations
@@ -53,14 +56,24 @@ class SpatialHinges(Hinges):
         n_body: int,
     ) -> None:  # fmt: skip
         super().__init__(hinges, pose, inverse, reach, n_body)
-        balls = np.array([h.axis is None for h in hinges])
+        self._every = np.arange(len(hinges))
+        self._slides = np.array([h.slides for h in hinges])
+        self.sine = np.where(self._slides, self.mu, self.sine)
         axes = np.array([[1.0, 0.0, 0.0] if h.axis is None else h.axis for h in hinges])
         axes /= np.linalg.norm(axes, axis=1, keepdims=True)
-        # in the frames of the parts
+        # in the frames of the parts: of the axis, and of a direction normal to it
         self._axes = self._in_frames(pose, axes[:, None])
-        sizes = np.where(np.isfinite(reach), reach, 0.0)[self.ends].max(axis=1)
-        self._length = np.where(balls, 0.0, sizes)
+        self._sides = self._in_frames(pose, _normal(axes)[:, None])
+        self._length = np.where(np.isfinite(reach), reach, 0.0)[self.ends].max(axis=1)
+        # the velocity that is free, and those that are zero
+        self._free = np.where(self._slides, 2, 5)
+        self._zero = np.ones((len(hinges), 6))
+        self._zero[self._every, self._free] = 0.0
+        self._zero[[h.axis is None for h in hinges], 3:] = 0.0
+        self._slip = np.where(self._slides, 1.0, self.radius / self._length)
         self._span = np.array([np.inf if h.span is None else h.span for h in hinges])
+        # where the bearings are: on the part that the user calls the first one
+        self._carriage = np.where(self.flipped < 0.0, 1, 0)
         self._inertia = np.zeros((len(inverse), 3))
         self._inertia[:n_body] = 1.0 / inverse[:n_body, 3:]
 
@@ -73,110 +86,122 @@ class SpatialHinges(Hinges):
         turn = matrices(pose[..., self.ends, 3:])
         return np.asarray((turn @ vectors[..., None])[..., 0])
 
-    def _basis(self, pose: Floats) -> tuple[Floats, Floats]:
-        """Return (h, 3) unit vectors e of the axes, and (h, 2, 3) those normal to them."""
+    def _basis(self, pose: Floats) -> Floats:
+        """Return (h, 3, 3) unit vectors t_1, t_2 and e."""
         e = self._in_space(pose, self._axes).sum(axis=1)
         e /= np.linalg.norm(e, axis=1, keepdims=True)
-        first = _cross(e, np.eye(3)[np.argmin(np.abs(e), axis=1)])
-        first /= np.linalg.norm(first, axis=1, keepdims=True)
-        return e, np.stack([first, _cross(e, first)], axis=1)
+        first = _normal(e)
+        return np.stack([first, _cross(e, first), e], axis=1)
 
     def arms(self, pose: Floats) -> Floats:
         """Return (..., h, 2, 3) vectors from the centres of the parts to the pins [m]."""
         return self._in_space(pose, self._points)
 
-    def gaps(self, pose: Floats) -> Floats:
-        """Return (h, 5) gaps of the place, and of the axis times the length L [m]."""
-        first, second = np.swapaxes(self._in_space(pose, self._axes), 0, 1)
-        _, across = self._basis(pose)
-        apart = (across @ _cross(second, first)[..., None])[..., 0]
-        return np.concatenate([super().gaps(pose), self._length[:, None] * apart], axis=1)
+    def middle(self, pose: Floats) -> Floats:
+        """Return (..., h, 3) places of the hinges; of sliders those of their bearings [m]."""
+        at = self.places(pose)
+        carriages = at[..., self._every, self._carriage, :]
+        return np.where(self._slides[:, None], carriages, at.mean(axis=-2))
 
-    def rows(self, pose: Floats) -> Floats:
-        """Return (5 h, 6 m) rows G of the relative velocities of pins and axes.
+    def gaps(self, pose: Floats) -> Floats:
+        """Return (h, 6) gaps of the place, and of the axes times the length L, in space [m]."""
+        axes, sides = self._in_space(pose, self._axes), self._in_space(pose, self._sides)
+        basis, bent = self._basis(pose), _cross(axes[:, 1], axes[:, 0])
+        twist = (_cross(sides[:, 1], sides[:, 0]) * basis[:, 2]).sum(axis=1)
+        apart = np.stack([super().gaps(pose), bent], axis=1) @ np.swapaxes(basis, 1, 2)
+        apart[:, 1, 2] = twist
+        apart[:, 1] *= self._length[:, None]
+        apart *= self._zero.reshape(-1, 2, 3)
+        return np.asarray((apart @ basis).reshape(-1, 6))
+
+    def along(self, pose: Floats, gaps: Floats) -> Floats:
+        """Return gaps (h, 6) along the directions of the conditions."""
+        apart = gaps.reshape(-1, 2, 3) @ np.swapaxes(self._basis(pose), 1, 2)
+        return np.asarray(self._zero * apart.reshape(-1, 6))
+
+    def _all_rows(self, pose: Floats) -> Floats:
+        """Return (h, 6, m, 6) rows of the six velocities of each hinge.
 
         The forces of a hinge act at one point, halfway in its gap, so that they conserve momenta.
         """
-        arms, every = self._arms_halfway(pose), np.arange(len(self.ends))
-        across = self._length[:, None, None] * self._basis(pose)[1]
-        out = np.zeros((len(self.ends), 5, len(pose), 6))
+        arms, basis = self._arms_halfway(pose), self._basis(pose)
+        out = np.zeros((len(self.ends), 6, len(pose), 6))
         for side, sign in ((0, 1.0), (1, -1.0)):
             part = self.ends[:, side]
             turn = matrices(pose[part, 3:])
-            out[every, :3, part, :3] = sign * np.eye(3)
-            out[every, :3, part, 3:] = sign * _cross(arms[:, side, None], np.eye(3)) @ turn
-            out[every, 3:, part, 3:] = sign * across @ turn
-        return out.reshape(5 * len(self.ends), -1)
-
-    def motions(self, pose: Floats, v: Floats) -> list[tuple[str, str, Floats]]:
-        """Return velocities of the pins, and spins across the axes, of both parts."""
-        spin = v[self.ends, 3:]
-        moving = v[self.ends, :3] + self._in_space(pose, _cross(spin, self._points))
-        e = self._basis(pose)[0][:, None]
-        turning = self._in_space(pose, spin)
-        turning = turning - (turning * e).sum(axis=-1, keepdims=True) * e
-        return [
-            ("a pin with the velocities", "m/s", moving),
-            ("an axis with the spins across it", "rad/s", turning),
-        ]
-
-    def levers(self, pose: Floats) -> Floats:
-        """Return (h, 6 m) rows of the velocities at which the surfaces of the pins slip."""
-        return self._about(pose, self.radius).reshape(len(self.ends), -1)
-
-    def _about(self, pose: Floats, size: Floats) -> Floats:
-        """Return (h, m, 6) rows of the relative spins about the axes, times sizes (h,)."""
-        out, every = np.zeros((len(self.ends), len(pose), 6)), np.arange(len(self.ends))
-        e = (size[:, None] * self._basis(pose)[0])[:, None]
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            part = self.ends[:, side]
-            out[every, part, 3:] += sign * (e @ matrices(pose[part, 3:]))[:, 0]
+            out[self._every, :3, part, :3] = sign * basis
+            out[self._every, :3, part, 3:] = sign * _cross(arms[:, side, None], basis) @ turn
+            out[self._every, 3:, part, 3:] = sign * self._length[:, None, None] * (basis @ turn)
         return out
 
-    def bias(self, pose: Floats, v: Floats) -> Floats:
-        """Return (h, 5) relative accelerations of pins and axes of free bodies [m/s^2].
+    def rows(self, pose: Floats) -> Floats:
+        """Return (6 h, 6 m) rows G of the relative velocities that are zero."""
+        rows = self._zero[..., None, None] * self._all_rows(pose)
+        return np.asarray(rows.reshape(6 * len(self.ends), -1))
 
-        v : (m, 6) velocities of bodies, then of supports
-        """
+    def levers(self, pose: Floats) -> Floats:
+        """Return (h, 6 m) rows of the velocities at which the surfaces slip."""
+        rows = self._all_rows(pose)[self._every, self._free]
+        return np.asarray((self._slip[:, None, None] * rows).reshape(len(self.ends), -1))
+
+    def motions(self, pose: Floats, v: Floats, k: int) -> list[tuple[str, str, Floats]]:
+        """Return names, units and values (2, 3) of what both parts of hinge k have in common."""
+        ends, e, slides = self.ends[k], self._basis(pose)[k, 2], bool(self._slides[k])
+        spin = self._in_space(pose, v[self.ends, 3:])[k]
+        moving = v[ends, :3] + _cross(spin, self._arms_halfway(pose)[k])
+        if slides:
+            moving = moving - np.outer(moving @ e, e)
+        else:
+            spin = spin - np.outer(spin @ e, e)
+        name = "a slider" if slides else "a pin"
+        return [
+            (f"{name} with the velocities", "m/s", moving),
+            (f"{name} with the spins", "rad/s", spin),
+        ]
+
+    def bias(self, pose: Floats, v: Floats) -> Floats:
+        """Return (h, 6) relative accelerations of free bodies [m/s^2]; v (m, 6)."""
         own, inverse = v[:, 3:], self.inverse[:, 3:]
-        free = inverse * _cross(self._inertia * own, own)
-        spin, free = own[self.ends], free[self.ends]
-        moved = _cross(spin, _cross(spin, self._points)) + _cross(free, self._points)
-        moved = self._in_space(pose, moved)
-        turning, free = self._in_space(pose, spin), self._in_space(pose, free)
-        e, across = self._basis(pose)
-        about = ((turning[:, 0] - turning[:, 1]) * e).sum(axis=1, keepdims=True)
-        bent = free[:, 0] - free[:, 1] - about * _cross(turning.mean(axis=1), e)
-        bent = self._length[:, None] * (across @ bent[..., None])[..., 0]
-        return np.concatenate([moved[:, 0] - moved[:, 1], bent], axis=1)
+        free = self._in_space(pose, (inverse * _cross(self._inertia * own, own))[self.ends])
+        spin = self._in_space(pose, own[self.ends])
+        arms = np.where(self._slides[:, None, None], self._arms_halfway(pose), self.arms(pose))
+        basis, moving = self._basis(pose), v[self.ends, :3] + _cross(spin, arms)
+        moved = _cross(spin, _cross(spin, arms)) + _cross(free, arms)
+        e, middle = basis[:, 2], spin.mean(axis=1)
+        slides = np.where(self._slides, ((moving[:, 0] - moving[:, 1]) * e).sum(axis=1), 0.0)
+        about = ((spin[:, 0] - spin[:, 1]) * e).sum(axis=1)
+        moved = moved[:, 0] - moved[:, 1] - 2.0 * slides[:, None] * _cross(middle, e)
+        bent = free[:, 0] - free[:, 1] - about[:, None] * _cross(middle, e)
+        out = basis @ np.stack([moved, self._length[:, None] * bent], axis=2)
+        return np.asarray(self._zero * np.swapaxes(out, 1, 2).reshape(-1, 6))
 
     def _turning(self, v: Floats) -> Floats:
         spin = v[self.ends, 3:]
         points = np.linalg.norm(_cross(spin, self._points), axis=-1)
         axes = np.linalg.norm(_cross(spin, self._axes), axis=-1) * self._length[:, None]
-        return np.asarray(np.maximum(points, axes).max(axis=1))
+        return np.asarray(np.maximum(points, self._zero[:, 3:4] * axes).max(axis=1))
 
     def bearings(self, pose: Floats) -> Floats:
-        """Return (h, 2, 3, 5) forces of both bearings by unit forces of the conditions.
+        """Return (h, 2, 3, 6) forces of both bearings by unit forces of the conditions.
 
         The force F and the moment M across the axis give F / 2 +/- M x e / span.
         """
-        out, (e, across) = np.zeros((len(self.ends), 2, 3, 5)), self._basis(pose)
-        out[..., :3] = 0.5 * np.eye(3)
-        pair = (self._length / self._span)[:, None, None] * _cross(across, e[:, None])
-        out[:, 0, :, 3:] = np.swapaxes(pair, 1, 2)
-        out[:, 1, :, 3:] = -out[:, 0, :, 3:]
+        out, basis = np.zeros((len(self.ends), 2, 3, 6)), self._basis(pose)
+        out[..., :3] = 0.5 * np.swapaxes(basis, 1, 2)[:, None]
+        pair = (self._length / self._span)[:, None, None] * _cross(basis, basis[:, 2:])
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            out[:, side, :, 3:] = sign * np.swapaxes(pair, 1, 2)
         return out
 
     def loads(self, pose: Floats, forces: Floats) -> Floats:
-        """Return (h, 6) forces on the first parts, and moments about the pins [N], [N m].
+        """Return (h, 6) forces on the first parts, and moments about their places [N], [N m].
 
-        forces : (h, 6) of the conditions, and friction at the pins [N]
+        forces : (h, 7) of the conditions, and friction [N]
         """
-        e, across = self._basis(pose)
-        moment = self._length[:, None] * (forces[:, None, 3:5] @ across)[:, 0]
-        moment += (self.radius * forces[:, 5])[:, None] * e
-        return np.concatenate([forces[:, :3], moment], axis=1)
+        each = forces[:, :6].copy()
+        each[self._every, self._free] += self._slip * forces[:, 6]
+        force, moment = (each.reshape(-1, 2, 3) @ self._basis(pose)).swapaxes(0, 1)
+        return np.concatenate([force, self._length[:, None] * moment], axis=1)
 
     def contact_rows(self, contacts: Table[Any], count: int) -> Floats:
         """Return (3 c, 6 m) rows J of contacts; count m of parts."""
@@ -190,14 +215,20 @@ class SpatialHinges(Hinges):
         out, n = self.links(np.append(still, still)), len(still)
         if not n:
             return out
-        rows = self.rows(pose).reshape(len(self.ends), 5, len(pose), 6)
-        about, sticks = self._about(pose, self._length), np.isin(still, stuck)
+        zero = self._zero.copy()
+        zero[stuck, self._free[stuck]] = 1.0
+        rows = zero[..., None, None] * self._all_rows(pose)
         for side in (0, 1):
             part = self.ends[still, side]
             out["rows"][:n, side] = rows[still, :3, part]
-            out["rows"][n:, side, :2] = rows[still, 3:, part]
-            out["rows"][n:, side, 2] = np.where(sticks[:, None], about[still, part], 0.0)
+            out["rows"][n:, side] = rows[still, 3:, part]
         return out
+
+
+def _normal(e: Floats) -> Floats:
+    """Return (h, 3) unit vectors normal to unit vectors."""
+    out = _cross(e, np.eye(3)[np.argmin(np.abs(e), axis=1)])
+    return np.asarray(out / np.linalg.norm(out, axis=1, keepdims=True))
 
 
 def _cross(a: Floats, b: Floats) -> Floats:

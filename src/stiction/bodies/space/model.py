@@ -16,6 +16,7 @@ from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
 from stiction.core.fields import (
     Components,
     Declared,
+    Flag,
     Part,
     Parts,
     Positive,
@@ -61,6 +62,7 @@ _AXIS = Components(
     "1", "the parts turn about it.", "give [0, 0, 1], or leave it out for a ball joint.",
     direction=True,
 )  # fmt: skip
+_SLIDES = Flag("True for a slider, False for a pin or a ball.", "leave it out.")
 _SPAN = Positive("m", "moments across the axis are forces times it.", "leave it out.")
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
 
@@ -175,19 +177,20 @@ class SpatialSpring(Spring):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpatialHinge(Hinge):
-    """A joint of two parts: a pin about whose axis they turn, or a ball; no contact between them.
+    """A joint of two parts: a pin with an axis, a slider or a ball; no contact between them.
 
     Parameters
     ----------
     first, second : numbers of the parts from 1: bodies in their order, then supports
     at : place of the joint at the start, in the axes of space [m]
-    axis : direction of the pin at the start, in the axes of space; None for a ball joint
+    axis : direction of the pin or slider at the start, in the axes of space; None for a ball joint
     radius : of the pin [m]; without friction it has no effect
-    span : distance of the two bearings of the pin, which lie on both sides of its place [m]; None
-        for bearings without a force from moments across the axis
-    law : Coulomb friction of pins, but not of ball joints; None for no friction. The moment of
-        friction is at most radius sin(arctan(mu)) times the sum of the magnitudes of the forces of
-        both bearings, which share the axial force
+    span : distance of the two bearings of the joint, which lie on both sides of its place, of a
+        slider on the first part [m]; None for no friction by moments across the axis
+    slides : True for a slider: parts move along the axis and do not turn about each other
+    law : Coulomb friction, but not of ball joints; None for no friction. The moment of friction of
+        a pin is at most radius sin(arctan(mu)) times the sum of the magnitudes of the forces of
+        both bearings, which share the axial force; the friction of a slider mu times that sum
 
     Verified by: tests/unit/bodies/space/test_hinges.py::test_a_door_stops_by_friction,
     tests/unit/bodies/space/test_hinges.py::test_a_spherical_pendulum
@@ -208,15 +211,15 @@ class SpatialHinge(Hinge):
     at: Annotated[Three, _PIN] = (0.0, 0.0, 0.0)
     axis: Annotated[Three | None, _AXIS] = None
     span: Annotated[float | None, _SPAN] = None
+    slides: Annotated[bool, _SLIDES] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.axis is None and self.law is not None:
-            got, needs = "friction of a ball joint", "the axis of a pin"
-            why = "friction is that of a pin in a hole."
-            raise ModelError(
-                "SpatialHinge.law", got, needs, why, "give `axis`, or leave `law` out."
-            )
+        if self.axis is None and (self.law is not None or self.slides):
+            got = "a slider without an axis" if self.slides else "friction of a ball joint"
+            why = "parts slide along it, and friction is that of a pin in a hole."
+            try_ = "give `axis`, or leave `law` and `slides` out."
+            raise ModelError("SpatialHinge.axis", got, "an axis", why, try_)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

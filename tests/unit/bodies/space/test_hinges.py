@@ -65,29 +65,31 @@ def test_motion_in_a_plane():
     assert space.energy.imbalance_rel < 1e-13
 
 
-def chain(frame=(1.0, 0.0, 0.0, 0.0), scale=1.0, order=(0, 1, 2), flip=False, mu=0.3):
-    """Return three bodies in free flight, on a pin with friction and a ball joint."""
+def chain(frame=(1.0, 0.0, 0.0, 0.0), scale=1.0, order=(0, 1, 2), flip=False, mu=0.3, slides=False):
+    """Return three bodies in free flight, on a pin with friction and a ball joint or slider."""
     rng, turn = np.random.default_rng(5), rot.matrices(np.array(frame))
     quaternions, spin = rng.normal(size=(3, 4)), rng.normal(size=3)
     quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
-    arms, axis = 0.5 * rng.normal(size=(3, 2, 3)), rng.normal(size=3)
-    spins = [spin, spin + 1.5 * axis, rng.normal(size=3)]
+    arms, axis, law = 0.5 * rng.normal(size=(3, 2, 3)), rng.normal(size=3), None
+    spins = [spin, spin + 1.5 * axis, spin + 1.5 * axis if slides else rng.normal(size=3)]
     at, moves, bodies, hinges = np.zeros(3), rng.normal(size=3), [], []
-    number = {k: 1 + order.index(k) for k in range(3)}
+    number, along = {k: 1 + order.index(k) for k in range(3)}, np.array([0.3, 0.2, -0.5])
+    moments = ([0.3, 0.4, 0.5], [0.2, 0.25, 0.3], [0.1, 0.3, 0.35])
     for k, (begin, end) in enumerate(arms):
         if k:
+            law = st.Coulomb(mu) if mu and (slides or k == 1) else None
+            kind = {"radius": 0.05 * scale, "axis": turn @ axis, "span": 0.3 * scale, "law": law}
+            if k == 2:
+                kind = {"axis": turn @ along, "slides": True, "law": law} if slides else {}
+                moves = moves + slides * along
             parts = (number[k], number[k - 1]) if flip else (number[k - 1], number[k])
-            kind = {"axis": turn @ axis, "radius": 0.05 * scale, "span": 0.3 * scale}
-            law = st.Coulomb(mu) if mu else None
-            kind = kind | {"law": law} if k == 1 else {}
             hinges.append(B.SpatialHinge(*parts, at=scale * turn @ at, **kind))
         place, speed = at - begin, moves - np.cross(spins[k], begin)
         bodies.append(
             B.SpatialBody(
                 B.Sphere(0.05 * scale), 1.0 + k, scale * turn @ place,
                 rot.product(np.array(frame), quaternions[k]), scale * turn @ speed,
-                turn @ spins[k], inertia=scale**2 * np.diag([[0.3, 0.4, 0.5], [0.2, 0.25, 0.3],
-                                                             [0.1, 0.3, 0.35]][k]),
+                turn @ spins[k], inertia=scale**2 * np.diag(moments[k]),
             )
         )  # fmt: skip
         at, moves = place + end, speed + np.cross(spins[k], end)
@@ -96,43 +98,43 @@ def chain(frame=(1.0, 0.0, 0.0, 0.0), scale=1.0, order=(0, 1, 2), flip=False, mu
     return B.SpatialBodies([bodies[k] for k in order], gravity=none, hinges=hinges, pairs=pairs)
 
 
-def test_accelerations_of_the_conditions():
+@pytest.mark.parametrize("slides", [False, True])
+def test_accelerations_of_the_conditions(slides):
     """Velocities and gaps of the conditions, and their derivatives in free motion."""
-    m = SpatialMechanics(chain())
+    m = SpatialMechanics(chain(slides=slides))
     q, v = m.start()
-    hinges, (_, across) = m.hinges, m.hinges._basis(m.pose(0.0, q))
+    hinges, basis = m.hinges, m.hinges._basis(m.pose(0.0, q))
+
+    def moved_by(t, speed):
+        moved, moving = q.copy(), speed.copy()
+        moved[:, :3] += t * speed[:, :3]
+        rot.turn_freely(m.inertia, moved, moving, t)
+        return moved, moving
 
     def conditions(t):
-        """Return relative velocities of pins and axes, in fixed directions, and gaps."""
-        moved, moving = q.copy(), v.copy()
-        moved[:, :3] += t * v[:, :3]
-        rot.turn_freely(m.inertia, moved, moving, t)
-        spin = (rot.matrices(moved[:, 3:]) @ moving[:, 3:, None])[:, 0:, 0][hinges.ends]
-        points = moving[hinges.ends, :3] + np.cross(spin, hinges.arms(moved))
-        e, between = hinges._basis(moved)[0], spin[:, 0] - spin[:, 1]
-        between = between - (between * e).sum(axis=1, keepdims=True) * e
-        bent = hinges._length[:, None] * (across @ between[..., None])[..., 0]
-        return np.column_stack([points[:, 0] - points[:, 1], bent]), hinges.gaps(moved)
+        """Return relative velocities of places and axes, in fixed directions."""
+        moved, moving = moved_by(t, v)
+        spin = (rot.matrices(moved[:, 3:]) @ moving[:, 3:, None])[..., 0][hinges.ends]
+        places = moving[hinges.ends, :3] + np.cross(spin, hinges._arms_halfway(moved))
+        e, out = hinges._basis(moved)[:, 2], []
+        for each in (places, spin):
+            between = each[:, 0] - each[:, 1]
+            across = between - (between * e).sum(axis=1, keepdims=True) * e
+            free = hinges._slides if each is places else ~hinges._slides
+            out.append((basis @ np.where(free[:, None], across, between)[..., None])[..., 0])
+        out[1] *= hinges._length[:, None]
+        return hinges._zero * np.concatenate(out, axis=1)
 
-    speed, gaps = conditions(0.0)
-    np.testing.assert_allclose(speed, 0.0, atol=1e-13)
-    np.testing.assert_allclose(gaps, 0.0, atol=1e-13)
-    (after, _), (before, _) = conditions(1e-4), conditions(-1e-4)
+    np.testing.assert_allclose(conditions(0.0), 0.0, atol=1e-13)
+    np.testing.assert_allclose(hinges.gaps(q), 0.0, atol=1e-13)
     bias = hinges.bias(m.pose(0.0, q), v)
-    np.testing.assert_allclose((after - before) / 2e-4, bias, atol=1e-6)
-    assert np.abs(bias[0]).min() > 0.01
+    np.testing.assert_allclose((conditions(1e-4) - conditions(-1e-4)) / 2e-4, bias, atol=1e-6)
+    assert np.abs(bias[1]).max() > 0.1
     # the rows give the rates of gaps
-    rng = np.random.default_rng(1)
-    other = rng.normal(size=v.shape)
-    turned = []
-    for t in (1e-5, -1e-5):
-        moved, moving = q.copy(), other.copy()
-        moved[:, :3] += t * other[:, :3]
-        rot.turn_freely(m.inertia, moved, moving, t)
-        turned.append(hinges.gaps(moved).ravel())
-    rates = (turned[0] - turned[1]) / 2e-5
-    # gaps across the axis are in the basis of the pose: of first order around no gap
-    np.testing.assert_allclose(hinges.rows(q) @ other.ravel(), rates, atol=1e-6)
+    other = np.random.default_rng(1).normal(size=v.shape)
+    after, before = (hinges.gaps(moved_by(t, other)[0]) for t in (1e-5, -1e-5))
+    rates = hinges.along(q, (after - before) / 2e-5)
+    np.testing.assert_allclose(hinges.rows(q) @ other.ravel(), rates.ravel(), atol=1e-6)
 
 
 def test_momenta_are_conserved_and_units_frames_and_order_do_not_matter():
@@ -157,13 +159,14 @@ def test_momenta_are_conserved_and_units_frames_and_order_do_not_matter():
     assert run.energy.total_friction_heat[-1] > 1e-3
     frame = np.array([0.3, 0.5, -0.2, 0.7]) / np.linalg.norm([0.3, 0.5, -0.2, 0.7])
     # forces that bound friction are iterated to 6e-11
-    for mu, atol in ((0.3, 1e-11), (0.0, 1e-14)):
-        first, _ = states(chain(mu=mu))
-        moved, _ = states(chain(frame, mu=mu), rot.matrices(frame))
+    for mu, slides, atol in ((0.3, False, 1e-11), (0.3, True, 1e-11), (0.0, True, 1e-13)):
+        kind = {"mu": mu, "slides": slides}
+        first, _ = states(chain(**kind))
+        moved, _ = states(chain(frame, **kind), rot.matrices(frame))
         np.testing.assert_allclose(moved, first, atol=atol)
-        moved, _ = states(chain(scale=1e-3, mu=mu), scale=1e-3)
+        moved, _ = states(chain(scale=1e-3, **kind), scale=1e-3)
         np.testing.assert_allclose(moved, first, atol=atol)
-        moved, _ = states(chain(order=(2, 0, 1), flip=True, mu=mu), order=(2, 0, 1))
+        moved, _ = states(chain(order=(2, 0, 1), flip=not slides, **kind), order=(2, 0, 1))
         np.testing.assert_allclose(moved, first, atol=atol)
 
 
@@ -433,7 +436,7 @@ UP = [0.0, 0.0, 1.0]
         (
             dataclasses.replace(BAR, spin=[1.0, 0.0, 0.0]),
             [B.SpatialHinge(1, 2, axis=UP)],
-            r"an axis with the spins across it \[1, 0, 0\] rad/s on part 1 and \[0, 0, 0\]",
+            r"a pin with the spins \[1, 0, 0\] rad/s on part 1 and \[0, 0, 0\]",
         ),
     ],
 )
@@ -445,7 +448,7 @@ def test_hinges_that_cannot_be_are_refused(body, hinges, words):
 def test_pins_that_cannot_be_are_refused():
     with pytest.raises(st.ModelError, match="vector of length 0; needs a direction"):
         B.SpatialHinge(1, 2, axis=[0.0, 0.0, 0.0])
-    with pytest.raises(st.ModelError, match="friction of a ball joint; needs the axis of a pin"):
+    with pytest.raises(st.ModelError, match="friction of a ball joint; needs an axis"):
         B.SpatialHinge(1, 2, radius=0.1, law=st.Coulomb(0.2))
     with pytest.raises(st.ModelError, match="span"):
         B.SpatialHinge(1, 2, axis=UP, span=0.0)
