@@ -7,9 +7,9 @@ length L, the size of the larger part:
 
     t . (v_1 - v_2),  L t . (w_1 - w_2),  with the gaps t . (x_1 - x_2),  L t . (a_2 x a_1).
 
-The last gap is one for t = t_1, t_2; a slider has a second pair of axes for t = e. All but the last
-velocity of a pin and all but the third of a slider are zero, and the first three of a ball joint.
-Conditions that a hinge does not have are rows of zeros. Directions turn with the spin w of the
+The gap about e, of sliders alone, is that of a second pair of axes, normal to the first. All but
+the last velocity of a pin and all but the third of a slider are zero, and the first three of a ball
+joint. Conditions that a hinge does not have are rows of zeros. Directions turn with the spin w of the
 parts, so that the relative accelerations of free bodies are
 
     t . (p_1 - p_2 - 2 s w x e),  L t . (w_1' - w_2' - s w x e),
