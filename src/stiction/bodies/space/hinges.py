@@ -9,8 +9,8 @@ length L, the size of the larger part:
 
 The gap about e, of sliders alone, is that of a second pair of axes, normal to the first. All but
 the last velocity of a pin and all but the third of a slider are zero, and the first three of a ball
-joint. Conditions that a hinge does not have are rows of zeros. Directions turn with the spin w of the
-parts, so that the relative accelerations of free bodies are
+joint. Conditions that a hinge does not have are rows of zeros. Directions turn with the spin w of
+the parts, so that the relative accelerations of free bodies are
 
     t . (p_1 - p_2 - 2 s w x e),  L t . (w_1' - w_2' - s w x e),
 
