@@ -350,6 +350,9 @@ CATALOGUE: Mapping[str, Kind] = {
         "a pair of bodies with its own friction", {"ContactPair": "stiction.bodies.model"}
     ),
     "Hinge": Kind("a hinge between bodies", {"Hinge": "stiction.bodies.model"}),
+    "SpatialHinge": Kind(
+        "a hinge between bodies in space", {"SpatialHinge": "stiction.bodies.space.model"}
+    ),
     "RigidBody": Kind("a rigid body", {"RigidBody": "stiction.bodies.model"}),
     "SpatialBody": Kind("a rigid body in space", {"SpatialBody": "stiction.bodies.space.model"}),
     "Spring": Kind("a spring between bodies", {"Spring": "stiction.bodies.model"}),

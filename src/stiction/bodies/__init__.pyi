@@ -17,6 +17,7 @@ from stiction.bodies.shapes import HalfPlane as HalfPlane
 from stiction.bodies.shapes import Polygon as Polygon
 from stiction.bodies.space.model import SpatialBodies as SpatialBodies
 from stiction.bodies.space.model import SpatialBody as SpatialBody
+from stiction.bodies.space.model import SpatialHinge as SpatialHinge
 from stiction.bodies.space.model import SpatialSpring as SpatialSpring
 from stiction.bodies.space.model import SpatialSupport as SpatialSupport
 from stiction.bodies.space.shapes import ConvexHull as ConvexHull

@@ -89,8 +89,8 @@ class _Statics(NamedTuple):
     rows : (n, k, c, d) J^T: loads on bodies by unit forces of contacts
     loads : (n, k) loads on bodies; in space moments are about principal axes [N], [N m]
     reach : (n,) sizes of the bodies [m]
-    hinged : (n, k, h) loads on bodies by unit forces of hinges, along x and y in turn
-    links : (h / 2, 2) numbers of the bodies and supports that hinges join
+    hinged : (n, k, h) loads on bodies by unit forces of the conditions of hinges
+    links : (l, 2) numbers of the bodies and supports that hinges join
     """
 
     m: Mechanics | SpatialMechanics
@@ -117,7 +117,8 @@ class _Statics(NamedTuple):
             contacts, rows = self.contacts[own], self.rows[bodies][:, :, own]
             loads, reach = self.loads[bodies], self.reach[bodies]
             mine = group[self.links[:, 0]] == k
-            hinged, links = self.hinged[bodies][:, :, np.repeat(mine, 2)], self.links[mine]
+            each = np.repeat(mine, self.hinged.shape[2] // max(len(mine), 1))
+            hinged, links = self.hinged[bodies][:, :, each], self.links[mine]
             yield own, _Statics(self.m, contacts, self.mu[own], rows, loads, reach, hinged, links)
 
 
@@ -254,12 +255,13 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
     if m.springs is not None:
         loads = loads + m.springs.loads(pose, still)[0][: m.n]
     hinged, links = np.zeros((*v.shape, 0)), np.zeros((0, 2), dtype=np.int64)
-    if isinstance(m, Mechanics) and m.hinges is not None:
+    if m.hinges is not None:
         if m.hinges.sine.any():
             got, needs = "hinges with friction", "hinges without friction"
             why = "the bound of their friction depends on the forces in a way that is not convex."
-            raise ModelError("RigidBodies.hinges", got, needs, why, "remove `law` of the hinges.")
-        hinged, links = m.hinges.rows(pose).T.reshape(*pose.shape, -1)[: m.n], m.hinges.ends
+            name = f"{type(system).__name__}.hinges"
+            raise ModelError(name, got, needs, why, "remove `law` of the hinges.")
+        hinged, links = m.hinges.rows(pose).T.reshape(*still.shape, -1)[: m.n], m.hinges.ends
     mu, reach = m.mu(contacts), m.reach[: m.n]
     return _Statics(m, contacts, mu, rows, loads, reach, hinged, links)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,11 @@ from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.contacts import Surfaces, local_problem, surfaces_of
 from stiction.bodies.joints.hinges import Hinges
 from stiction.bodies.joints.springs import springs_of
-from stiction.bodies.model import RigidBodies
 from stiction.numerics.arrays import Table
 from stiction.numerics.friction_problem.blocks import Local
+
+if TYPE_CHECKING:
+    from stiction.bodies.model import RigidBodies
 
 __all__ = ["Mechanics"]
 
@@ -44,7 +46,6 @@ class Mechanics:
         self.inverse = np.concatenate([1.0 / self.mass, np.zeros((len(system.supports), 3))])
         self.force = system.loads()
         self.springs = springs_of(system) if system.springs else None
-        self.hinges = Hinges(system) if system.hinges else None
         self.separate = system.separate()
         self._all_touch = not self.separate.any()
         self.reach = np.asarray(self.surfaces.table["reach"])
@@ -52,6 +53,8 @@ class Mechanics:
         self.arms = np.ones((self.n, 3))
         self.arms[:, 2] = self.reach[: self.n]
         self.support_pose = system.places()[self.n :]
+        start = system.places(), self.inverse, self.reach, self.n
+        self.hinges = Hinges(system.hinges, *start) if system.hinges else None
         moved = [[*s.velocity, 0.0] for s in system.supports]
         self.support_velocity = np.array(moved, dtype=np.float64).reshape(-1, 3)
         self._load = float(np.abs(self.arms * self.force / self.mass).max())

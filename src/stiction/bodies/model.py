@@ -69,8 +69,6 @@ _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5)."
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits
 ROUNDED = 1e-6
-# least singular value of the scaled conditions of hinges below which they lock. Chosen
-_LOCKED = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,6 +267,10 @@ class RigidBodies(BodySystem):
         self._check_hinges()
         self._check_pairs()
         self._check_springs()
+        from stiction.bodies.joints.hinges import refuse_hinges
+        from stiction.bodies.mechanics import Mechanics
+
+        refuse_hinges("RigidBodies", Mechanics(self), ROUNDED)
         self._check_overlap()
 
     @property
@@ -296,50 +298,6 @@ class RigidBodies(BodySystem):
         own = np.array([[*b.force, b.moment] for b in self.bodies], dtype=np.float64)
         mass = np.array([[b.mass, b.mass, 0.0] for b in self.bodies])
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
-
-    def _check_hinges(self) -> None:
-        from stiction.bodies.joints.hinges import Hinges
-
-        why = "a hinge joins at least one body, and two different parts."
-        for k, hinge in enumerate(self.hinges):
-            name = f"RigidBodies.hinges[{k}]"
-            self._check_parts(name, hinge.first, hinge.second, why)
-            if hinge.law is not None and hinge.law.mu and not hinge.radius:
-                got, needs = "friction of a pin with radius = 0", "a radius > 0"
-                what = "the moment of friction is proportional to the radius of the pin."
-                raise ModelError(name, got, needs, what, "give `radius`, or leave `law` out.")
-            if hinge.law is not None and self.impact_law == "poisson":
-                got, needs = "friction of a pin with Poisson's law of impact", "Newton's law"
-                what = "the expansion of an impact has no friction of pins."
-                raise ModelError(name, got, needs, what, "leave `impact_law` or `law` out.")
-        if not self.hinges:
-            return
-        hinges, pose = Hinges(self), self.places()
-        rows = hinges.rows(pose)
-        scaled = rows * np.sqrt(hinges.inverse).ravel()
-        scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
-        values = np.linalg.svd(scaled, compute_uv=False)
-        if values[-1] <= _LOCKED or len(values) < len(scaled):
-            got, needs = "hinges that lock the bodies", "hinges whose conditions are independent"
-            what = "forces of hinges that lock each other are not determined."
-            try_ = "remove a hinge, or move it out of the line or position in which it locks."
-            raise ModelError("RigidBodies.hinges", got, needs, what, try_)
-        moving = [[*s.velocity, 0.0] for s in self.supports]
-        v = np.append(self.start()[1], np.array(moving, dtype=np.float64))
-        apart = np.hypot(*(rows @ v).reshape(-1, 2).T)
-        k, largest = int(np.argmax(apart)), float(np.abs(rows * v).max())
-        if apart[k] > ROUNDED * largest:
-            each = [
-                f"[{', '.join(f'{x:.6g}' for x in velocity)}] m/s on part {part + 1}"
-                for part, velocity in zip(
-                    hinges.ends[k], hinges.velocities(pose, v, k), strict=True
-                )
-            ]
-            got = f"a pin with the velocities {' and '.join(each)}"
-            needs = "the same velocity on both parts"
-            what = "the velocity of a point is that of the centre of mass, plus spin times arm."
-            try_ = "change `velocity` or `spin` of a part."
-            raise ModelError(f"RigidBodies.hinges[{k}]", got, needs, what, try_)
 
     def _check_overlap(self) -> None:
         from stiction.bodies.contacts import refuse_overlap, surfaces_of

@@ -36,6 +36,7 @@ __all__ = [
     "build_run",
     "ledger_line",
     "losses_of",
+    "of_hinges",
     "of_steps",
     "run_of",
 ]
@@ -132,7 +133,7 @@ def run_of(
     """Return the run of a method with its record; `others` are arguments of `assembled`."""
     count = int(record.saved[0])
     time, q, v = record.save[:count], record.q[:count], record.v[:count]
-    each, vector = ("time", "body"), ("time", "body", "component")
+    each, vector, m = ("time", "body"), ("time", "body", "component"), Mechanics(system)
     return assembled(
         system,
         method,
@@ -142,8 +143,8 @@ def run_of(
             "angle": Variable(q[..., 2].copy(), each, "rad", "counterclockwise"),
             "velocity": Variable(v[..., :2].copy(), vector, "m/s", "of the centre of mass"),
             "spin": Variable(v[..., 2].copy(), each, "rad/s", "angular velocity"),
-            **of_springs(Mechanics(system), time, q, v),
-            **_of_hinges(system, record, time, q),
+            **of_springs(m, time, q, v),
+            **of_hinges(m, record, time, q),
             **_outlines(system, surfaces),
         },
         friction="on the first body along the normal turned clockwise, mean of the step",
@@ -183,7 +184,7 @@ def assembled(
     """
     count = int(record.saved[0])
     heat, normal, tangential = _of_pairs(record, count)
-    heat = np.concatenate([heat, record.hinges[:count, :, 3]], axis=1)
+    heat = np.concatenate([heat, record.hinges[:count, :, -1]], axis=1)
     energy = Ledger(
         time=record.save[:count],
         kinetic=record.energy[:count, 0].copy(),
@@ -247,22 +248,23 @@ def of_springs(
     }
 
 
-def _of_hinges(
-    system: RigidBodies, record: Recorder, time: Floats, q: Floats
+def of_hinges(
+    m: Mechanics | SpatialMechanics, record: Recorder, time: Floats, q: Floats
 ) -> dict[str, Variable]:
-    """Return forces, moments of friction and places of the hinges at the saved times."""
-    m = Mechanics(system)
+    """Return forces, moments and places of the hinges at the saved times."""
     if m.hinges is None:
         return {}
-    of_hinge, saved = ("time", "hinge"), record.hinges[: len(time)]
-    force = m.hinges.flipped[:, None] * saved[..., :2]
-    moment = m.hinges.flipped * m.hinges.radius * saved[..., 2]
-    place = m.hinges.places(m.pose(time - time[0], q)).mean(axis=-2)
+    vector, d = ("time", "hinge", "component"), m.components
+    saved = m.hinges.flipped[:, None] * record.hinges[: len(time), :, :-1]
+    place = m.hinges.middle(m.pose(time - time[0], q))
     what = "on the first part, mean of the step"
+    moment = Variable(saved[..., 2], vector[:2], "N m", f"of friction {what}")
+    if d == 3:
+        moment = Variable(saved[..., 3:], vector, "N m", f"about the pin, {what}")
     return {
-        "hinge_force": Variable(force, (*of_hinge, "component"), "N", what),
-        "hinge_moment": Variable(moment, of_hinge, "N m", f"of friction {what}"),
-        "hinge_place": Variable(place, (*of_hinge, "component"), "m", "of the pin"),
+        "hinge_force": Variable(saved[..., :d], vector, "N", what),
+        "hinge_moment": moment,
+        "hinge_place": Variable(place, vector, "m", "of the pin"),
     }
 
 
@@ -397,7 +399,7 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
                 "shorten the step",
             ),
         )
-    if getattr(system, "hinges", ()):
+    if system.hinges:
         lines += (
             Line(
                 "hinges_closed",

@@ -47,14 +47,11 @@ class BodySystem(Declared):
         supports: Sequence[Any]
         law: Coulomb
         restitution: float
+        impact_law: str
         gravity: Sequence[float] | Floats
         springs: Sequence[Spring]
+        hinges: Sequence[Hinge]
         pairs: Sequence[ContactPair]
-
-    @property
-    def hinges(self) -> Sequence[Hinge]:
-        """In the plane only."""
-        return ()
 
     @property
     def n(self) -> int:
@@ -115,6 +112,27 @@ class BodySystem(Declared):
         elif first != second and min(first, second) <= self.n:
             return
         raise ModelError(name, got, needs, why, try_)
+
+    def _check_hinges(self) -> None:
+        """Raise if a part of a hinge is none, or its friction is not defined."""
+        for k, hinge in enumerate(self.hinges):
+            name = f"{type(self).__name__}.hinges[{k}]"
+            why = "a hinge joins at least one body, and two different parts."
+            self._check_parts(name, hinge.first, hinge.second, why)
+            # a SpatialHinge is a Hinge
+            if len(hinge.at) != len(self.gravity):
+                got, needs = type(hinge).__name__, "a Hinge"
+                why, try_ = "points of the plane have two components.", "give Hinge(...)."
+                raise ModelError(name, got, needs, why, try_)
+            slides = getattr(hinge, "slides", False)
+            if hinge.law is not None and hinge.law.mu and not (hinge.radius or slides):
+                got, needs = "friction of a pin with radius = 0", "a radius > 0"
+                why = "the moment of friction is proportional to the radius of the pin."
+                raise ModelError(name, got, needs, why, "give `radius`, or leave `law` out.")
+            if hinge.law is not None and self.impact_law == "poisson":
+                got, needs = "friction of a pin with Poisson's law of impact", "Newton's law"
+                why = "the expansion of an impact has no friction of pins."
+                raise ModelError(name, got, needs, why, "leave `impact_law` or `law` out.")
 
     def _check_pairs(self) -> None:
         why = "a body touches other bodies and supports only."

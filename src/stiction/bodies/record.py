@@ -112,6 +112,8 @@ class Recorder:
     # the samples of pairs, and the components of their friction
     sample: ClassVar[type[PairSample]] = PairSample
     directions: ClassVar[int] = 1
+    # components of the forces and moments of a hinge
+    of_hinge: ClassVar[int] = 3
 
     def __init__(self, system: RigidBodies | SpatialBodies, save: Floats, step: float) -> None:
         q, v = system.start()
@@ -119,11 +121,11 @@ class Recorder:
         self.q, self.v = np.zeros((len(save), *q.shape)), np.zeros((len(save), *v.shape))
         # kinetic, external work, impact loss, numerical dissipation, elastic, viscous heat [J]
         self.energy = np.zeros((len(save), 6))
-        # columns: forces of hinges along x and y, friction at their pins [N], and its heat since
+        # columns: forces and moments of hinges [N], [N m], and heat of friction at their pins since
         # the start [J]; in the step with a further column, that heat before the step
-        hinges = getattr(system, "hinges", ())
-        count = len(hinges)
-        self.of_hinges, self.hinges = np.zeros((count, 5)), np.zeros((len(save), count, 4))
+        hinges, count = system.hinges, len(system.hinges)
+        self.of_hinges = np.zeros((count, self.of_hinge + 2))
+        self.hinges = np.zeros((len(save), count, self.of_hinge + 1))
         self.saved = np.zeros(1, dtype=np.int64)
         self.before = np.zeros(q.size + v.size + 6)  # state and energies at the begin of the step
         self.events, self.samples = Log(Event.table(0)), Log(self.sample.table(0))
@@ -167,9 +169,9 @@ class Recorder:
             self.v[at] = _between(before[places:states].reshape(v.shape), v, part)
             self.energy[at] = _between(before[states:], now, part)
             self._save_pairs(at, part)
-            self.hinges[at] = self.of_hinges[:, :4]
-            heat, heat_before = self.of_hinges[:, 3:].T
-            self.hinges[at, :, 3] = _between(heat_before, heat, part)
+            self.hinges[at] = self.of_hinges[:, :-1]
+            heat, heat_before = self.of_hinges[:, -2:].T
+            self.hinges[at, :, -1] = _between(heat_before, heat, part)
             at += 1
         self.saved[0] = at
         self._keep(q, v, now)
@@ -185,9 +187,9 @@ class Recorder:
             self.samples.add(rows)
 
     def add_hinges(self, forces: Floats, heat: Floats) -> None:
-        """Record forces (h, 3) of hinges and pins [N], and heat (h,) of pins in a step [J]."""
-        self.of_hinges[:, :3], self.of_hinges[:, 4] = forces, self.of_hinges[:, 3]
-        self.of_hinges[:, 3] += heat
+        """Record loads (h, 3) of hinges [N], [N m], and heat (h,) of pins in a step [J]."""
+        self.of_hinges[:, :-2], self.of_hinges[:, -1] = forces, self.of_hinges[:, -2]
+        self.of_hinges[:, -2] += heat
 
     # ---- contacts
 

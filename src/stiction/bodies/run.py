@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.event_driven.modes import farthest_inside, losses_of
 from stiction.bodies.exact_stick import sticking
 from stiction.bodies.impulse_kernels import group_contacts
-from stiction.bodies.joints.hinges import HingeStep, PinFriction, contact_rows
+from stiction.bodies.joints.hinges import HingeStep, PinFriction
 from stiction.bodies.joints.springs import Springs
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
@@ -179,9 +178,9 @@ class Stepper:
         self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
         self.last = Log(self.m.no_contacts()), Log(np.zeros((0, self.m.components)))
         self.pins: HingeStep | None = None  # the hinges of the step
-        self.n_hinges = len(getattr(system, "hinges", ()))  # number of hinges
-        # impulses of the hinges in the step, along x and y, and of friction at the pins [N s]
-        self.of_hinges = np.zeros((self.n_hinges, 3))
+        self.n_hinges = len(system.hinges)
+        # impulses of the conditions of hinges in the step, and of friction at the pins [N s]
+        self.of_hinges = np.zeros((self.n_hinges, 0))
         self.record = recorder(system, request.save, self.h)
         self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[STORED]))
 
@@ -270,12 +269,12 @@ class Stepper:
 
     def _pins(self, middle: Floats, v: Floats, free: Floats) -> HingeStep | None:
         """Return the hinges of the step; None without hinges."""
-        if not isinstance(self.m, Mechanics) or self.m.hinges is None:
-            return None
         m = self.m
-        gaps = self.m.hinges.gaps(m.pose((self.done[0]) * self.h, self.q))
+        if m.hinges is None:
+            return None
+        gaps = m.hinges.gaps(m.pose((self.done[0]) * self.h, self.q))
         moving = m.velocity(v), m.velocity(free)
-        return self.m.hinges.step(middle, *moving, gaps, self.h, m.rounding(self.q))
+        return m.hinges.step(middle, *moving, gaps, self.h, m.rounding(self.q))
 
     def _solve(
         self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats
@@ -364,7 +363,7 @@ class Stepper:
         links, with_friction = contacts, np.zeros(0, dtype=np.int64)
         if self.pins is not None:
             free, with_friction = self.pins.moving, np.flatnonzero(self.pins.hinges.sine)
-            links = Contact.joined([contacts, self.pins.hinges.links()])
+            links = self.pins.hinges.contact.joined([contacts, self.pins.hinges.links()])
         group = np.zeros(len(links), dtype=np.int64)
         count = int(group_contacts(links, self.system.n, group))
         if count == 1:
@@ -472,8 +471,8 @@ class Stepper:
         q, start : (n, 2) or (n, 3) velocities without impulses, and impulses to begin with
         """
         if self.pins is not None and len(with_friction):
-            rows = contact_rows(contacts, len(self.pins.moving))
-            found = self.pins.solve(rows, q, mu, with_friction, self.m.tolerance, farthest_inside)
+            rows = self.pins.hinges.contact_rows(contacts, len(self.pins.moving))
+            found = self.pins.solve(rows, q, mu, with_friction, farthest_inside)
             self.counts[[SWEEPS, LINEAR_SYSTEMS]] += found.work
             return found
         local = self._problem(contacts, q)
@@ -490,9 +489,8 @@ class Stepper:
         """Return the frictional contact problem with velocities `q` before contact forces."""
         if self.pins is None:
             return self.m.problem(contacts, q)
-        return self.pins.problem(
-            contact_rows(contacts, len(self.pins.moving)), q, self.m.mu(contacts)
-        )
+        rows = self.pins.hinges.contact_rows(contacts, len(self.pins.moving))
+        return self.pins.problem(rows, q, self.m.mu(contacts))
 
     def _by_poisson(
         self, contacts: Table[Any], old: Wholes, before: Floats, free: Floats, bounce: Floats,
@@ -541,7 +539,7 @@ class Stepper:
             friction = np.zeros(self.n_hinges) if solved is None else solved.friction
             all_v, self.of_hinges, error = self.pins.apply(all_v, friction)
             joined = self.pins.resting(all_v, self.of_hinges)
-            contacts = Contact.joined([contacts, joined])
+            contacts = self.pins.hinges.contact.joined([contacts, joined])
             closed = np.append(closed, np.ones(len(joined), bool))
             stick = np.append(stick, np.ones(len(joined), bool))
         if closed.any():
@@ -586,18 +584,17 @@ class Stepper:
         In an impact the friction of a pin opposes the slip after it, and its work on the mean slip
         may have either sign: it is a loss of the impact.
         """
-        assert isinstance(self.m, Mechanics)
         moved, still = self.m.velocity(mean), self.m.velocity(np.zeros_like(mean))
-        heat = pins.heat(moved, self.of_hinges[:, 2])
+        heat = pins.heat(moved, self.of_hinges[:, -1])
         self.sums[IMPACT_LOSS] += float(heat[in_impact].sum())
         heat[in_impact] = 0.0
         lost, given = pins.work(moved, self.of_hinges), pins.work(still, self.of_hinges)
         self.sums[DISSIPATION] -= lost
         self.sums[WORK] -= given
-        self.record.add_hinges(self.of_hinges / self.h, heat)
+        self.record.add_hinges(pins.hinges.loads(pins.pose, self.of_hinges / self.h), heat)
         time = self._time(k + 1)
         gaps = pins.hinges.gaps(self.m.pose((k + 1) * self.h, self.q))
-        self._worst(HINGES, float(np.hypot(*gaps.T).max()) / self.system.size, time)
+        self._worst(HINGES, float(np.linalg.norm(gaps, axis=1).max()) / self.system.size, time)
 
     def _worst(self, which: int, value: float, time: float) -> None:
         if value > self.worst[which, 0]:

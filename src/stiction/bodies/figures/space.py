@@ -115,6 +115,9 @@ def scene_in_space(run: Run, frames: int) -> PaperFigure:
                 ax.plot(*line.T, color=colour, lw=0.7, alpha=shade if k < n else 1.0)
     for ends in _spring_ends(run)[-1]:
         ax.plot(*ends.T, color=style.GREY, lw=0.9, marker="o", ms=2.0)
+    if "hinge_place" in run.variables:
+        pins = _projected(run.variables["hinge_place"].values[-1])
+        ax.plot(*pins.T, color=style.INK, lw=0.0, marker="o", ms=3.5, mfc="white")
     path = _projected(run.variables["position"].values)
     for body in range(n):
         ax.plot(*path[:, body].T, color=style.BLUE, lw=0.6)
@@ -136,6 +139,9 @@ def movie_in_space(run: Run, time: Floats) -> m.Movie:
     ends = between(time, run.time, _spring_ends(run))
     if ends.size:
         layers.append(m.Springs(ends.reshape(len(time), -1, 2)))
+    if "hinge_place" in run.variables:
+        pins = _projected(between(time, run.time, run.variables["hinge_place"].values))
+        layers.append(m.Dots(pins, np.full((1, pins.shape[1]), m.INK), size=3.0))
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.2, 1.0))
     labels = ("horizontal in the view (m)", "vertical in the view (m)")
     view = m.View("motion", layers, low, high, labels, height=height)

@@ -25,37 +25,41 @@ from the contact problem).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contact_kernels import Contact
 from stiction.bodies.joints.springs import turned
-from stiction.numerics.arrays import Table
+from stiction.errors import ModelError
+from stiction.numerics.arrays import Struct, Table
 from stiction.numerics.friction_problem.blocks import Local, local_of
 from stiction.numerics.friction_problem.certificate import residual
 from stiction.numerics.friction_problem.solver import solve_local
 
 if TYPE_CHECKING:
-    from stiction.bodies.model import RigidBodies
+    from stiction.bodies.mechanics import Mechanics
+    from stiction.bodies.model import Hinge
+    from stiction.bodies.space.mechanics import SpatialMechanics
 
-__all__ = ["HingeStep", "Hinges", "PinFriction", "contact_rows"]
+__all__ = ["HingeStep", "Hinges", "PinFriction", "refuse_hinges"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Wholes = npt.NDArray[np.int64]
 
-# singular values of the scaled conditions below this are zero: below `model._LOCKED`. Chosen
-_SINGULAR = 1e-10
+# least singular value of the scaled conditions below which hinges at the start lock, and below
+# which a value counts as zero in a step. Chosen
+_LOCKED, _SINGULAR = 1e-9, 1e-10
 # numbers of iterations for the forces that bound the friction of pins at which whole steps, half
 # steps and Broyden's method end, and their relative tolerance, above that of the contact problems.
 # Chosen
 _WHOLE, _HALF, _ROUNDS, _CONVERGED = 10, 50, 80, 6e-11
-# tolerance of contact problems with pins over that of others: pins of one mechanism have a singular
-# W, and rounding ends the decrease of the residual. Chosen
-_WIDER = 30.0
+# relative tolerance of contact problems with pins, above that of others: pins of one mechanism have
+# a singular W, and rounding ends the decrease of the residual. Chosen
+_TOLERANCE = 3e-11
 # parts stop in a step that turn slower after it than this fraction of before. Chosen
 _STOPS = 1e-2
 # a pin sticks if its slip is below the first fraction of the velocity of the pin without impulses
@@ -66,51 +70,71 @@ _INSIDE, _SLIP = 1e-9, 1e-13
 class Hinges:
     """The hinges of a system; places (..., m, 3) are those of bodies, then of supports.
 
+    A hinge gives k = 2 conditions. `bodies.space.hinges` has those in space, with d = 3 components
+    of a point instead of 2, k = 6, and 7 and 6 numbers of a place and a velocity instead of 3.
+
+    Parameters
+    ----------
+    pose : (m, 3) places at the start
+    inverse : (m, 3) inverse masses and moments of inertia, zero of supports
+    reach : (m,) sizes of bodies, then of supports [m]
+    n_body : number of bodies
+
     Attributes
     ----------
     ends : (h, 2) numbers of the parts, from 0; the first one is a body
     flipped : (h,) -1 where the user's first part is the second one here, else 1
     radius, reach : (h,) of the pins, and sizes of the first parts [m]
-    sine : (h,) of the friction angle; 0 without friction
+    mu, sine : (h,) coefficients of friction, and sines of the friction angles; 0 without friction
     """
 
-    def __init__(self, system: RigidBodies) -> None:
-        hinges, pose = system.hinges, system.places()
+    components: ClassVar[int] = 2
+    contact: ClassVar[type[Struct]] = Contact
+
+    def __init__(
+        self, hinges: Sequence[Hinge], pose: Floats, inverse: Floats, reach: Floats, n_body: int
+    ) -> None:
         ends = np.array([[h.first, h.second] for h in hinges], dtype=np.int64) - 1
-        flip = ends[:, 0] >= system.n
+        flip = ends[:, 0] >= n_body
         self.flipped = np.where(flip, -1.0, 1.0)
         self.ends = np.where(flip[:, None], ends[:, ::-1], ends)
         self.radius = np.array([h.radius for h in hinges])
-        mu = np.array([0.0 if h.law is None else float(h.law.mu) for h in hinges])  # type: ignore[arg-type]
-        self.sine = np.sin(np.arctan(mu))
-        self.n = system.n
-        reach = np.array([body.shape.reach for body in system.bodies])
-        self.reach = reach[self.ends[:, 0]]
-        self.inverse = np.zeros((len(pose), 3))
-        self.inverse[: self.n] = [
-            [1.0 / b.mass, 1.0 / b.mass, 1.0 / b.moment_of_inertia] for b in system.bodies
-        ]
-        apart = np.array([h.at for h in hinges])[:, None] - pose[self.ends, :2]
+        self.mu = np.array([0.0 if h.law is None else float(h.law.mu) for h in hinges])  # type: ignore[arg-type]
+        self.sine = np.sin(np.arctan(self.mu))
+        self.reach, self.inverse = reach[self.ends[:, 0]], inverse
+        at = np.array([h.at for h in hinges], dtype=np.float64)
         # in the frames of the parts
-        self._points = turned(-pose[self.ends, 2], apart)
+        self._points = self._in_frames(pose, at[:, None] - pose[self.ends, : self.components])
+
+    def _in_frames(self, pose: Floats, vectors: Floats) -> Floats:
+        """Return vectors (h, 2, d) in the frames of both parts."""
+        return turned(-pose[self.ends, 2], vectors)
 
     def arms(self, pose: Floats) -> Floats:
-        """Return (..., h, 2, 2) vectors from the centres of the parts to the pins [m]."""
+        """Return (..., h, 2, d) vectors from the centres of the parts to the pins [m]."""
         return turned(pose[..., self.ends, 2], self._points)
 
     def _arms_halfway(self, pose: Floats) -> Floats:
-        """Return (h, 2, 2) vectors from the centres of the parts to the middle of the gap [m]."""
-        middle = self.places(pose).mean(axis=1, keepdims=True)
-        return np.asarray(middle - pose[self.ends, :2])
+        """Return (h, 2, d) vectors from the centres of the parts to the middle of the gap [m]."""
+        middle = self.middle(pose)[:, None]
+        return np.asarray(middle - pose[self.ends, : self.components])
 
     def places(self, pose: Floats) -> Floats:
-        """Return (..., h, 2, 2) places of the pins on both parts [m]."""
-        return np.asarray(pose[..., self.ends, :2] + self.arms(pose))
+        """Return (..., h, 2, d) places of the pins on both parts [m]."""
+        return np.asarray(pose[..., self.ends, : self.components] + self.arms(pose))
+
+    def middle(self, pose: Floats) -> Floats:
+        """Return (..., h, d) places of the hinges, halfway in their gaps [m]."""
+        return np.asarray(self.places(pose).mean(axis=-2))
 
     def gaps(self, pose: Floats) -> Floats:
-        """Return (..., h, 2) vectors from the pins on the second parts to those on the first."""
+        """Return (..., h, k) vectors from the pins on the second parts to those on the first."""
         at = self.places(pose)
         return np.asarray(at[..., 0, :] - at[..., 1, :])
+
+    def along(self, pose: Floats, gaps: Floats) -> Floats:
+        """Return gaps (h, k) along the directions of the conditions at other places."""
+        return gaps
 
     def rows(self, pose: Floats) -> Floats:
         """Return (2 h, 3 m) rows G of the relative velocities of the pins, along x and y.
@@ -127,18 +151,18 @@ class Hinges:
             out[every, 1, part, 2] += sign * arm[:, 0]
         return out.reshape(2 * count, -1)
 
-    def velocities(self, pose: Floats, v: Floats, k: int) -> Floats:
-        """Return (2, 2) velocities of pin k on both parts [m/s]; v (3 m,) of all parts."""
-        arms, moving = self.arms(pose)[k], v.reshape(-1, 3)[self.ends[k]]
-        around = moving[:, 2:] * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
-        return np.asarray(moving[:, :2] + around)
+    def motions(self, pose: Floats, v: Floats, k: int) -> list[tuple[str, str, Floats]]:
+        """Return names, units and values (2, d) of what both parts of hinge k have in common.
 
-    def levers(self, count: int) -> Floats:
-        """Return (h, 3 m) rows of the velocities at which the surfaces of the pins slip.
-
-        count : of parts
+        v : (m, 3) velocities of bodies, then of supports
         """
-        out, every = np.zeros((len(self.ends), count, 3)), np.arange(len(self.ends))
+        arms, moving = self.arms(pose)[k], v[self.ends[k]]
+        around = moving[:, 2:] * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
+        return [("a pin with the velocities", "m/s", moving[:, :2] + around)]
+
+    def levers(self, pose: Floats) -> Floats:
+        """Return (h, 3 m) rows of the velocities at which the surfaces of the pins slip."""
+        out, every = np.zeros((len(self.ends), len(pose), 3)), np.arange(len(self.ends))
         out[every, self.ends[:, 0], 2] += self.radius
         out[every, self.ends[:, 1], 2] -= self.radius
         return out.reshape(len(self.ends), -1)
@@ -151,10 +175,57 @@ class Hinges:
         centripetal = -(v[self.ends, 2:] ** 2) * self.arms(pose)
         return np.asarray(centripetal[:, 0] - centripetal[:, 1])
 
-    def links(self) -> Table[Contact]:
-        """Return the hinges as contacts of which the numbers of the parts alone are set."""
-        out = Contact.table(len(self.ends))
-        out["first"], out["second"] = self.ends.T
+    def bearings(self, pose: Floats) -> Floats:
+        """Return (h, s, d, k) forces of the s bearings of a pin by unit forces of its conditions.
+
+        The friction of a pin is at most its sine times the sum of their magnitudes.
+        """
+        return np.tile(np.eye(2), (len(self.ends), 1, 1, 1))
+
+    def loads(self, pose: Floats, forces: Floats) -> Floats:
+        """Return forces on the first parts, and moments of friction, (h, 3) [N], [N m].
+
+        forces : (h, 3) along x and y, and friction at the pins [N]
+        """
+        return np.column_stack([forces[:, :2], self.radius * forces[:, 2]])
+
+    def links(self, which: Wholes | slice = slice(None)) -> Table[Any]:
+        """Return hinges as contacts of which the numbers of the parts alone are set."""
+        ends = self.ends[which]
+        out = self.contact.table(len(ends))
+        out["first"], out["second"] = ends.T
+        return out
+
+    def contact_rows(self, contacts: Table[Any], count: int) -> Floats:
+        """Return (2 c, 3 m) rows J of contacts, normal and tangential in turn.
+
+        count : of parts
+        """
+        normal = np.asarray(contacts["normal"])
+        tangent, every = np.stack([normal[:, 1], -normal[:, 0]], axis=1), np.arange(len(contacts))
+        out = np.zeros((len(contacts), 2, count, 3))
+        for name, sign in (("first", 1.0), ("second", -1.0)):
+            part, arm = contacts[name], np.asarray(contacts[f"arm_{name}"])
+            for i, along in enumerate((normal, tangent)):
+                out[every, i, part, :2] = sign * along
+                out[every, i, part, 2] = sign * (arm[:, 0] * along[:, 1] - arm[:, 1] * along[:, 0])
+        return out.reshape(2 * len(contacts), 3 * count)
+
+    def resting(self, pose: Floats, still: Wholes, stuck: Wholes) -> Table[Any]:
+        """Return hinges as contacts that stick and have the same conditions.
+
+        A pin that sticks in its hole has a second contact at a distance, which excludes rotation.
+
+        Parameters
+        ----------
+        still, stuck : numbers of the hinges whose parts do not turn, and of those that stick
+        """
+        which = np.append(still, stuck)
+        out = self.links(which)
+        out["normal"] = [1.0, 0.0]
+        out["arm_first"], out["arm_second"] = np.swapaxes(self._arms_halfway(pose)[which], 0, 1)
+        for name in ("arm_first", "arm_second"):
+            out[name][len(still) :, 0] += self.reach[stuck]
         return out
 
     def _turning(self, v: Floats) -> Floats:
@@ -171,32 +242,34 @@ class Hinges:
         ----------
         pose : (m, 3) in the middle of the step
         v, free : (m, 3) velocities before it, and after it without impulses
-        gaps : (h, 2) at the begin of the step [m]
+        gaps : (h, k) at the begin of the step [m]
         rounding : gaps up to which are zero [m]
         """
-        closing = np.where(np.abs(gaps) <= rounding, 0.0, gaps) / (2.0 * h)
+        gaps = np.where(np.abs(gaps) <= rounding, 0.0, gaps)
+        closing = self.along(pose, gaps) / (2.0 * h)
         rows = self.rows(pose)
         # A = D^-1 U s^2 U^T D^-1 with the singular values s of D G M^-1/2; D makes its rows unit
         # vectors
         root = np.sqrt(self.inverse.ravel())
-        length = np.linalg.norm(rows * root, axis=1, keepdims=True)
+        length = _lengths(rows * root)
         u, s, v_t = np.linalg.svd(rows * root / length, full_matrices=False)
         regular = s > _SINGULAR
         u, s, v_t = u[:, regular] / length, s[regular], v_t[regular]
         target = -0.5 * h * self.bias(pose, v) - closing
-        speed = (np.abs(rows) @ np.abs(free.ravel())).reshape(-1, 2).max(axis=1)
+        speed = (np.abs(rows) @ np.abs(free.ravel())).reshape(target.shape).max(axis=1)
         # where no part turns the gap stays, and closing it would move parts that rest. Rotation by
         # the rounding of velocities is none
         target[self._turning(v) <= np.finfo(np.float64).eps * speed] = 0.0
         made = HingeStep(
             hinges=self,
+            pose=pose,
             free=free,
-            arms=self._arms_halfway(pose),
             rows=rows,
             root=root,
             factors=(u, s, v_t),
             target=target,
-            levers=self.levers(len(pose)),
+            levers=self.levers(pose),
+            bearings=self.bearings(pose),
             speed=speed,
             moving=free,
             forces=np.zeros_like(target),
@@ -210,7 +283,7 @@ class PinFriction(NamedTuple):
 
     Attributes
     ----------
-    r, u : (c, 2) impulses of contacts [N s], velocities after them [m/s]
+    r, u : (c, d) impulses of contacts [N s], velocities after them [m/s]
     friction : (f,) impulses at the surfaces of the pins [N s]
     error : residual, relative
     work : (2,) sweeps and linear systems
@@ -229,25 +302,27 @@ class HingeStep(NamedTuple):
     Attributes
     ----------
     hinges : of the system
+    pose : (m, 3) in the middle of the step
     free : (m, 3) velocities after the step without impulses
-    arms : (h, 2, 2) from the centres of the parts to the points where forces act [m]
-    rows, root : (2 h, 3 m) G, and (3 m,) M^-1/2
+    rows, root : (k h, 3 m) G, and (3 m,) M^-1/2
     factors : D U, the singular values s, and V^T of D G M^-1/2
-    target : (h, 2) velocities G v+ after the step [m/s]
+    target : (h, k) velocities G v+ after the step [m/s]
     levers : (h, 3 m) rows of the velocities of slip of the pins
+    bearings : (h, s, d, k) as of `Hinges.bearings`
     speed : (h,) bounds of the velocities of the pins without impulses [m/s]
     moving, forces : (m, 3) velocities after the step with the impulses of hinges alone, and these
-        (h, 2) [N s]
+        (h, k) [N s]
     """
 
     hinges: Hinges
+    pose: Floats
     free: Floats
-    arms: Floats
     rows: Floats
     root: Floats
     factors: tuple[Floats, Floats, Floats]
     target: Floats
     levers: Floats
+    bearings: Floats
     speed: Floats
     moving: Floats
     forces: Floats
@@ -272,7 +347,7 @@ class HingeStep(NamedTuple):
         return made._replace(moving=moving, forces=forces)
 
     def project(self, v: Floats) -> tuple[Floats, Floats]:
-        """Return velocities (m, 3) with the forces of the hinges, and their impulses (h, 2)."""
+        """Return velocities (m, 3) with the forces of the hinges, and their impulses (h, k)."""
         u, s, v_t = self.factors
         moved, impulse = v.ravel(), np.zeros(self.target.size)
         # twice: what is left is rounding of the first velocities. Through V^T they have an error of
@@ -280,7 +355,7 @@ class HingeStep(NamedTuple):
         for _ in range(2):
             change = u.T @ (self.target.ravel() - self.rows @ moved) / s
             moved, impulse = moved + self.root * (v_t.T @ change), impulse + u @ (change / s)
-        return moved.reshape(v.shape), impulse.reshape(-1, 2)
+        return moved.reshape(v.shape), impulse.reshape(self.target.shape)
 
     def _moved(self, rows: Floats) -> Floats:
         """Return rows M^-1/2 (I - V V^T), with which W is positive semidefinite as a product."""
@@ -293,8 +368,8 @@ class HingeStep(NamedTuple):
 
         Returns
         -------
-        (m, 3) velocities; (h, 3) impulses on the first parts along x and y, and at the pins; and
-        the largest relative error of the velocities of the pins.
+        (m, 3) velocities; (h, k + 1) impulses of the conditions on the first parts, and at the
+        pins; and the largest relative error of the velocities of the pins.
         """
         rubbed = v + (friction @ self.levers).reshape(v.shape) * self.hinges.inverse
         moved, impulses = self.project(rubbed)
@@ -309,43 +384,39 @@ class HingeStep(NamedTuple):
         return np.asarray(-friction * (self.levers @ mean.ravel()))
 
     def work(self, mean: Floats, impulses: Floats) -> float:
-        """Return the work of the impulses (h, 3) of hinges on relative velocities of pins [J]."""
-        return float(impulses[:, :2].ravel() @ (self.rows @ mean.ravel()))
+        """Return the work of the impulses (h, k + 1) on relative velocities of pins [J]."""
+        return float(impulses[:, :-1].ravel() @ (self.rows @ mean.ravel()))
 
-    def resting(self, v: Floats, impulses: Floats) -> Table[Contact]:
+    def pressed(self, impulses: Floats) -> Floats:
+        """Return (h,) sums of the magnitudes of the impulses of bearings; impulses (h, k)."""
+        each = self.bearings @ impulses[:, None, :, None]
+        return np.asarray(np.linalg.norm(each[..., 0], axis=-1).sum(axis=-1))
+
+    def resting(self, v: Floats, impulses: Floats) -> Table[Any]:
         """Return hinges whose parts do not turn, as contacts that stick.
-
-        Such a contact has the same conditions as a hinge. A pin that sticks in its hole has a
-        second contact at a distance, which excludes rotation.
 
         Parameters
         ----------
-        v, impulses : (m, 3) velocities after the step, and (h, 3) impulses
+        v, impulses : (m, 3) velocities after the step, and (h, k + 1) impulses
         """
         still = (self.target == 0.0).all(axis=1)
         slip = np.abs(self.levers @ v.ravel())
-        bound = self.hinges.sine * np.hypot(*impulses[:, :2].T)
-        inside = np.abs(impulses[:, 2]) < (1.0 - _INSIDE) * bound
+        bound = self.hinges.sine * self.pressed(impulses[:, :-1])
+        inside = np.abs(impulses[:, -1]) < (1.0 - _INSIDE) * bound
         stuck = (inside & (slip <= _INSIDE * self.speed)) | (slip <= _SLIP * self.speed)
         second = np.flatnonzero(still & stuck & (self.hinges.sine > 0.0))
-        which = np.append(np.flatnonzero(still), second)
-        out = self.hinges.links()[which]
-        out["normal"] = [1.0, 0.0]
-        out["arm_first"], out["arm_second"] = np.swapaxes(self.arms[which], 0, 1)
-        for name in ("arm_first", "arm_second"):
-            out[name][len(which) - len(second) :, 0] += self.hinges.reach[second]
-        return out
+        return self.hinges.resting(self.pose, np.flatnonzero(still), second)
 
     def problem(self, rows: Floats, q: Floats, mu: Floats) -> Local:
-        """Return the contact problem with velocities q (c, 2) before the forces of contacts.
+        """Return the contact problem with velocities q (c, d) before the forces of contacts.
 
-        rows : (2 c, 3 m) of the contacts
+        rows : (d c, 3 m) of the contacts
         """
         half = self._moved(rows)
-        return local_of(half @ half.T, q, mu, np.zeros(len(q)), 1)
+        return local_of(half @ half.T, q, mu, np.zeros(len(q)), q.shape[1] - 1)
 
     def solve(
-        self, contacts: Floats, q: Floats, mu: Floats, which: Wholes, tolerance: float,
+        self, contacts: Floats, q: Floats, mu: Floats, which: Wholes,
         farthest_inside: Callable[[Floats, Floats, Floats], tuple[float, Floats]],
     ) -> PinFriction:  # fmt: skip
         """Return the impulses of contacts and the friction of pins.
@@ -355,45 +426,48 @@ class HingeStep(NamedTuple):
 
         Parameters
         ----------
-        contacts : (2 c, 3 m) rows
-        q, mu : (c, 2) and (c,) velocities without impulses of contacts and pins, coefficients of
+        contacts : (d c, 3 m) rows
+        q, mu : (c, d) and (c,) velocities without impulses of contacts and pins, coefficients of
             friction
         which : (f,) numbers of the hinges with friction
-        tolerance : relative
         farthest_inside : as of `event_driven.modes`
         """
-        c, f = len(mu), len(which)
-        rows = np.zeros((2 * (c + f), self.rows.shape[1]))
-        rows[: 2 * c], rows[2 * c + 1 :: 2] = contacts, self.levers[which]
+        # without contacts pins have one direction of slip in space too; else a second one without
+        # velocity
+        c, f, d = len(mu), len(which), q.shape[1] if len(mu) else 2
+        rows = np.zeros((d * (c + f), self.rows.shape[1]))
+        rows[: d * c], rows[d * c + 1 :: d] = contacts, self.levers[which]
         half = self._moved(rows)
-        w, normal = half @ half.T, np.arange(2 * c, 2 * (c + f), 2)
+        w, normal = half @ half.T, np.arange(d * c, d * (c + f), d)
         # a normal velocity that is zero for the given impulse
         own = np.maximum(np.diag(w)[normal + 1], 1e-6 * np.diag(w).max())
-        w[normal, normal] = own
-        slip = self.levers[which] @ self.moving.ravel()
-        mu, pressed = np.append(mu, self.hinges.sine[which]), np.hypot(*self.forces[which].T)
-        r, (u, s, v_t) = np.zeros((c + f, 2)), self.factors
-        through = (u / s) @ v_t * self.root
+        for at in (normal, normal + d - 1)[: d - 1]:
+            w[at, at] = own
+        mu = np.append(mu, self.hinges.sine[which])
+        pressed, through = self.pressed(self.forces)[which], self._through()
+        r, full = np.zeros((c + f, d)), np.zeros((c + f, d))
+        full[:c] = q.reshape(-1, d)
+        full[c:, 1] = self.levers[which] @ self.moving.ravel()
         work = np.zeros(2, dtype=np.int64)
-        local = local_of(w, np.zeros_like(r), mu, np.zeros(c + f), 1)
+        local = local_of(w, full, mu, np.zeros(c + f), d - 1)
         # fixed-point iteration for the forces of the hinges: whole steps, then half steps, which
         # do not alternate, then Broyden's method
         inverse, last, off = -np.eye(f), pressed, np.zeros(f)
         for k in range(_ROUNDS):
-            full = np.concatenate([q, np.stack([-own * pressed, slip], axis=1)])
-            local = local._replace(q=full)
-            goal = _WIDER * tolerance * float(np.linalg.norm(full))
+            full[c:, 0] = -own * pressed
+            local = local._replace(q=full.copy())
+            goal = _TOLERANCE * float(np.linalg.norm(full))
             found, done = solve_local(local, r, goal)
             r = found.r
             work += done.sweeps, done.linear_systems
-            hinge = self.forces - (through @ (rows.T @ r.ravel())).reshape(-1, 2)
-            before, off = off, np.hypot(*hinge[which].T) - pressed
+            hinge = self.forces - (through @ (rows.T @ r.ravel())).reshape(self.forces.shape)
+            before, off = off, self.pressed(hinge)[which] - pressed
             change, size = float(np.abs(off).max()), float(np.abs(pressed + off).max())
             if change <= _CONVERGED * size:
                 break
             if k == _WHOLE:
                 inverse *= 0.5
-                if np.abs(found.u).max() <= _INSIDE * float(np.abs(full).max()):
+                if d == 2 and np.abs(found.u).max() <= _INSIDE * float(np.abs(full).max()):
                     r = _inside(w, r, found.u, mu, c, farthest_inside)
             if k >= _HALF:
                 moved = pressed - last
@@ -403,7 +477,14 @@ class HingeStep(NamedTuple):
                     inverse = inverse + np.outer(moved - predicted, moved @ inverse) / weight
             last, pressed = pressed, np.maximum(pressed - inverse @ off, 0.0)
         error = max(residual(local, r), change / (size or 1.0))
-        return PinFriction(r[:c], found.u[:c], r[c:, 1], error, work)
+        return PinFriction(
+            r[:c].reshape(q.shape), found.u[:c].reshape(q.shape), r[c:, 1], error, work
+        )
+
+    def _through(self) -> Floats:
+        """Return (k h, 3 m) impulses of hinges that balance unit impulses on the parts."""
+        u, s, v_t = self.factors
+        return np.asarray((u / s) @ v_t * self.root)
 
 
 def _inside(
@@ -428,14 +509,46 @@ def _inside(
     return moved if margin > 0.0 else r
 
 
-def contact_rows(contacts: Table[Contact], count: int) -> Floats:
-    """Return (2 c, 3 m) rows J of contacts, normal and tangential in turn; count m of parts."""
-    normal = np.asarray(contacts["normal"])
-    tangent, every = np.stack([normal[:, 1], -normal[:, 0]], axis=1), np.arange(len(contacts))
-    out = np.zeros((len(contacts), 2, count, 3))
-    for name, sign in (("first", 1.0), ("second", -1.0)):
-        part, arm = contacts[name], np.asarray(contacts[f"arm_{name}"])
-        for i, along in enumerate((normal, tangent)):
-            out[every, i, part, :2] = sign * along
-            out[every, i, part, 2] = sign * (arm[:, 0] * along[:, 1] - arm[:, 1] * along[:, 0])
-    return out.reshape(2 * len(contacts), 3 * count)
+def _lengths(rows: Floats) -> Floats:
+    """Return (n, 1) lengths of rows; 1 of rows of zeros."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(length > 0.0, length, 1.0)
+
+
+def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) -> None:
+    """Raise a ModelError if hinges lock, or the velocities of their parts do not agree.
+
+    Parameters
+    ----------
+    system : name of its class
+    rounded : relative error of velocities in models
+    """
+    hinges, (q, v) = m.hinges, m.start()
+    if hinges is None:
+        return
+    pose, moving = m.pose(0.0, q), m.velocity(v).ravel()
+    rows = hinges.rows(pose)
+    scaled = rows * np.sqrt(hinges.inverse).ravel()
+    scaled /= _lengths(scaled)
+    values = np.linalg.svd(scaled, compute_uv=False)
+    conditions = int(scaled.any(axis=1).sum())
+    if conditions > scaled.shape[1] or values[conditions - 1] <= _LOCKED:
+        got, needs = "hinges that lock the bodies", "hinges whose conditions are independent"
+        why = "forces of hinges that lock each other are not determined."
+        try_ = "remove a hinge, or move it out of the line or position in which it locks."
+        raise ModelError(f"{system}.hinges", got, needs, why, try_)
+    apart = np.linalg.norm((rows @ moving).reshape(len(hinges.ends), -1), axis=1)
+    k, largest = int(np.argmax(apart)), float(np.abs(rows * moving).max())
+    if apart[k] <= rounded * largest:
+        return
+    for name, unit, each in hinges.motions(pose, m.velocity(v), k):
+        first, second = each
+        if np.abs(first - second).max() > 0.1 * rounded * np.abs(each).max():
+            both = [
+                f"[{', '.join(f'{x:.6g}' for x in value)}] {unit} on part {part + 1}"
+                for part, value in zip(hinges.ends[k], each, strict=True)
+            ]
+            got, needs = f"{name} {' and '.join(both)}", "the same on both parts"
+            why = "the velocity of a point is that of the centre of mass, plus spin times arm."
+            try_ = "change `velocity` or `spin` of a part."
+            raise ModelError(f"{system}.hinges[{k}]", got, needs, why, try_)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stiction.bodies.space.contact_kernels import SpatialContact, know_by_place
 from stiction.bodies.space.contacts import SpatialSurfaces, local_problem, surfaces_of
 from stiction.bodies.space.exact_stick import stop_resting
+from stiction.bodies.space.hinges import SpatialHinges
 from stiction.bodies.space.rotation import (
     conjugate,
     matrices,
@@ -75,6 +76,8 @@ class SpatialMechanics:
         self.support_velocity = np.array(moves, dtype=np.float64).reshape(-1, 6)
         self._start = system.start()
         self.springs = self._springs(system, axes) if system.springs else None
+        at_start = self.pose(0.0, self.start()[0]), self.inverse, self.reach, self.n
+        self.hinges = SpatialHinges(system.hinges, *at_start) if system.hinges else None
 
     def _springs(self, system: SpatialBodies, axes: Floats) -> SpatialSprings:
         """Return the springs; axes (m, 3, 3): principal axes of the parts in their columns."""
@@ -122,6 +125,12 @@ class SpatialMechanics:
     def kinetic(self, v: Floats) -> float:
         """Return the kinetic energy [J]."""
         return 0.5 * float((self.mass * v * v).sum())
+
+    def rounding(self, q: Floats) -> float:
+        """Return the rounding of gaps of hinges [m]: that of coordinates."""
+        places = (q[:, :3], self.support_pose[:, :3], self.reach[: self.n])
+        largest = max(float(np.abs(each).max(initial=0.0)) for each in places)
+        return 64.0 * float(np.finfo(float).eps) * largest
 
     def spins(self, v: Floats) -> Floats:
         """Return (n,) magnitudes of angular velocities [rad/s]."""

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.bodies.contacts import refuse_overlap
-from stiction.bodies.model import ROUNDED, ContactPair, Spring
+from stiction.bodies.model import ROUNDED, ContactPair, Hinge, Spring
 from stiction.bodies.parts import IMPACT_LAW, PAIRS, RESTITUTION, BodySystem
 from stiction.bodies.space.shapes import Cuboid, HalfSpace, SpatialShape
 from stiction.core.fields import (
     Components,
     Declared,
+    Flag,
     Part,
     Parts,
     Positive,
@@ -27,7 +28,7 @@ from stiction.numerics.checks import floats_of, shape_of
 if TYPE_CHECKING:
     from stiction.bodies.joints.springs import Springs
 
-__all__ = ["SpatialBodies", "SpatialBody", "SpatialSpring", "SpatialSupport"]
+__all__ = ["SpatialBodies", "SpatialBody", "SpatialHinge", "SpatialSpring", "SpatialSupport"]
 
 Floats = npt.NDArray[np.float64]
 Three = Sequence[float] | Floats
@@ -54,7 +55,15 @@ _BODIES = Parts(
 )
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of SpatialSpring objects.")
+_HINGES = Parts("they join parts.", "give a list of SpatialHinge objects.")
 _POINT = Components("m", "it is a point in the frame of the body.")
+_PIN = Components("m", "it is the place of the pin at the start.")
+_AXIS = Components(
+    "1", "the parts turn about it.", "give [0, 0, 1], or leave it out for a ball joint.",
+    direction=True,
+)  # fmt: skip
+_SLIDES = Flag("True for a slider, False for a pin or a ball.", "leave it out.")
+_SPAN = Positive("m", "moments across the axis are forces times it.", "leave it out.")
 _LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
 
 
@@ -167,6 +176,53 @@ class SpatialSpring(Spring):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class SpatialHinge(Hinge):
+    """A joint of two parts: a pin with an axis, a slider or a ball; no contact between them.
+
+    Parameters
+    ----------
+    first, second : numbers of the parts from 1: bodies in their order, then supports
+    at : place of the joint at the start, in the axes of space [m]
+    axis : direction of the pin or slider at the start, in the axes of space; None for a ball joint
+    radius : of the pin [m]; without friction it has no effect
+    span : distance of the two bearings of the joint, which lie on both sides of its place, of a
+        slider on the first part [m]; None for no friction by moments across the axis
+    slides : True for a slider: parts move along the axis and do not turn about each other
+    law : Coulomb friction, but not of ball joints; None for no friction. The moment of friction of
+        a pin is at most radius sin(arctan(mu)) times the sum of the magnitudes of the forces of
+        both bearings, which share the axial force; the friction of a slider mu times that sum
+
+    Verified by: tests/unit/bodies/space/test_hinges.py::test_a_door_stops_by_friction,
+    tests/unit/bodies/space/test_hinges.py::test_a_spherical_pendulum
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> door = st.bodies.SpatialBody(
+    ...     st.bodies.Cuboid(0.8, 0.04, 2.0), position=[0.4, 0.0, 1.0], force=[0.0, 1.0, 0.0]
+    ... )
+    >>> frame = st.bodies.SpatialSupport(st.bodies.Cuboid(0.1, 0.1, 2.0), position=[0.0, 0.0, 1.0])
+    >>> hinge = st.bodies.SpatialHinge(1, 2, at=[0.0, 0.0, 1.0], axis=[0.0, 0.0, 1.0])
+    >>> system = st.bodies.SpatialBodies([door], [frame], hinges=[hinge])
+    >>> st.solve(system, t_span=(0.0, 0.2)).audit.ok
+    True
+    """
+
+    at: Annotated[Three, _PIN] = (0.0, 0.0, 0.0)
+    axis: Annotated[Three | None, _AXIS] = None
+    span: Annotated[float | None, _SPAN] = None
+    slides: Annotated[bool, _SLIDES] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.axis is None and (self.law is not None or self.slides):
+            got = "a slider without an axis" if self.slides else "friction of a ball joint"
+            why = "parts slide along it, and friction is that of a pin in a hole."
+            try_ = "give `axis`, or leave `law` and `slides` out."
+            raise ModelError("SpatialHinge.axis", got, "an axis", why, try_)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SpatialBodies(BodySystem):
     """Rigid bodies in space, with impacts and Coulomb friction where they touch.
 
@@ -178,14 +234,15 @@ class SpatialBodies(BodySystem):
     law : Coulomb friction of all contacts, but for those of `pairs`
     restitution : coefficient of their impacts, from 0 to 1 [1]
     springs : between bodies and supports
+    hinges : that join bodies with bodies and supports
     pairs : pairs of parts with friction or restitution of their own
     impact_law : "newton" if restitution is the ratio of normal velocities after and before an
         impact, "poisson" if that of normal impulses in expansion and compression
 
     Raises
     ------
-    ModelError : if bodies overlap at the start, a spring has no effect or no direction, or a pair
-        is listed twice.
+    ModelError : if bodies overlap at the start, a spring has no effect or no direction, a pair
+        is listed twice, or hinges lock or do not agree with the velocities.
 
     Examples
     --------
@@ -209,17 +266,21 @@ class SpatialBodies(BodySystem):
     law: Annotated[Coulomb, _LAW] = field(default_factory=lambda: Coulomb(0.5))
     restitution: Annotated[float, RESTITUTION] = 0.0
     springs: Annotated[Sequence[SpatialSpring], _SPRINGS] = ()
+    hinges: Annotated[Sequence[SpatialHinge], _HINGES] = ()
     pairs: Annotated[Sequence[ContactPair], PAIRS] = ()
     impact_law: Annotated[str, IMPACT_LAW] = "newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_laws()
+        self._check_hinges()
         self._check_pairs()
         self._check_springs()
+        from stiction.bodies.joints.hinges import refuse_hinges
         from stiction.bodies.space.mechanics import SpatialMechanics
 
         m = SpatialMechanics(self)
+        refuse_hinges("SpatialBodies", m, ROUNDED)
         contacts = m.contacts(m.pose(0.0, m.start()[0]), 0.0)
         other = ", or give a ContactPair with contact = False for parts that never touch"
         refuse_overlap("SpatialBodies.bodies", contacts, self.n, ROUNDED * self.size, other)

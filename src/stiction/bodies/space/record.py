@@ -1,4 +1,4 @@
-"""What a run in space records beside one in the plane: friction as a vector."""
+"""What a run in space records beside one in the plane: friction and moments as vectors."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class SpatialRecorder(Recorder):
 
     sample: ClassVar[type[PairSample]] = SpatialSample
     directions: ClassVar[int] = 3
+    of_hinge: ClassVar[int] = 6
 
     def friction(self, contacts: Table[Any], force: Floats) -> Floats:
         """Return (n, 3) friction on the first bodies, in the axes of space [N]."""

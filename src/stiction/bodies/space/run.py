@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stiction.bodies.outcome import UNSEEN, assembled, of_springs, of_steps
+from stiction.bodies.outcome import UNSEEN, assembled, of_hinges, of_springs, of_steps
 from stiction.bodies.run import Stepper
 from stiction.bodies.space.mechanics import SpatialMechanics
 from stiction.bodies.space.model import SpatialBodies
@@ -43,6 +43,7 @@ def solve_in_space(system: SpatialBodies, method: TimeStepper, request: Request)
     turned, spin = m.to_frames(q, v)
     variables = variables_of(system, q[..., :3], turned, v[..., :3], spin)
     variables |= of_springs(m, record.save[:count], q, v)
+    variables |= of_hinges(m, record, record.save[:count], q)
     return assembled(
         system,
         method,

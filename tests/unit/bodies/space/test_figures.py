@@ -38,3 +38,22 @@ def test_lines_stand_where_the_bodies_are():
     (view,) = movie.views
     at = np.searchsorted(movie.time, run.time)
     np.testing.assert_allclose(view.layers[0].points[at], box, atol=1e-12)
+
+
+def test_pins_are_drawn_where_they_are():
+    post = B.SpatialSupport(B.Sphere(0.1))
+    bar = B.SpatialBody(B.Cuboid(1.0, 0.1, 0.1), position=[0.5, 0.0, 0.0])
+    second = B.SpatialBody(B.Cuboid(1.0, 0.1, 0.1), position=[1.5, 0.0, 0.0])
+    hinges = [B.SpatialHinge(1, 3), B.SpatialHinge(1, 2, [1.0, 0.0, 0.0], axis=[0.0, 1.0, 0.0])]
+    system = B.SpatialBodies([bar, second], [post], hinges=hinges)
+    run = st.solve(system, B.TimeStepper(1e-2), (0.0, 0.3), save=4)
+    # the view, as above
+    x, _, z = run.variables["position"].values[-1, 0] * 2.0
+    end = [
+        x * np.sin(np.pi / 3.0),
+        -0.5 * x * np.sin(np.deg2rad(20.0)) + z * np.cos(np.deg2rad(20.0)),
+    ]
+    pins = next(line for line in run.plot.scene().axes[0].lines if line.get_marker() == "o")
+    np.testing.assert_allclose(pins.get_xydata()[1], end, atol=1e-3)
+    layer = run.plot.movie(4).views[0].layers[-1]
+    np.testing.assert_allclose(layer.points[-1, 1], end, atol=1e-3)
