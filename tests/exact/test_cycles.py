@@ -231,7 +231,7 @@ def test_a_fast_motion():
 @pytest.mark.parametrize(
     ("guess", "hint"),
     [
-        ([0.1, 1e-12], "on a slow belt, the stick before it"),
+        ([0.1, 1e-12], "on a slow belt the preceding interval of stick"),
         ([0.0, 1e-12], "the sizes of the orbit, or a `settle`"),
         ([1.0, 1e-12], "the sizes of the states of the orbit as `scale`"),
     ],

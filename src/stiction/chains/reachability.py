@@ -317,8 +317,8 @@ def _why(chain: Chain, margins: Margins, interior: bool) -> str:
         "Without inertia, under a constant load and friction that does not weaken, only a "
         "motion that starts in this state contains it. While every mass is within its bound, "
         "v'R = v'Cv + sum mu N |v| gives v = 0. The times at which every mass is within its "
-        "bound form an open and closed set, so this set contains all earlier times "
-        f"({proof})."
+        "bound form an open and closed set, so this set contains all earlier times; "
+        f"{proof}."
     )
     if chain.friction.may_weaken:
         text += (

@@ -92,7 +92,7 @@ def test_interior_and_boundary_are_distinguished():
     stick = StickSet(chain)
     inside = reach(chain, stick.projections().center)
     assert inside.interior
-    assert "only by starting in it" in inside.why_not_quasistatic
+    assert "only a motion that starts in this state" in inside.why_not_quasistatic
     assert "0.4905 N at mass 1 (100 %" in inside.why_not_quasistatic
     edge = reach(chain, stick.bounds()[0])
     assert not edge.interior

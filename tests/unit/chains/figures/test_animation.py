@@ -86,7 +86,7 @@ def test_unknown_format_is_refused(baseline, tmp_path):
 
 def test_a_place_that_cannot_be_written(baseline, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreError, match="a place that can be written"):
+    with pytest.raises(StoreError, match="a file that can be written"):
         baseline.animate(tmp_path / "file" / "chain.html", seconds=0.2)
 
 
