@@ -213,7 +213,10 @@ class Stepper:
                     "supports may squeeze a body"
                 )
                 if self._has_pin_friction():
-                    what += ", or a pin with friction may be so thick that it locks"
+                    what += (
+                        ", or a pin with friction may be so thick, or bearings of a hinge so near "
+                        "to each other, that it locks"
+                    )
                 return Status.UNCONVERGED, f"{what} at t = {self._time(k + 1):.9g} s"
             if len(self.record.events) > self.method.max_events:
                 limit = self.method.max_events
