@@ -14,6 +14,7 @@ from stiction.io.digests import DIGEST, read_sealed, sealed
 from stiction.studies import Study
 from stiction.studies import store as stores
 from stiction.studies import sweep as sweeps
+from stiction.studies.figures import write_study_figures
 from stiction.studies.store import Store
 from stiction.studies.study import verified
 
@@ -97,6 +98,21 @@ def test_shards_that_begin_together(sweep, tmp_path, monkeypatch):
     assert study.complete
     assert study.manifest.chunk == 2
     assert study.data.identical(whole.data)
+
+
+def test_a_study_that_was_killed_before_its_members_were_added(sweep, tmp_path, monkeypatch):
+    place = tmp_path / "study"
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "add", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            sweep(8).run(place, workers=1)
+    study = Study(place)
+    assert not study.complete
+    assert "0 done" in str(study)
+    assert study.data.sizes["law.mu"] == 0
+    with pytest.raises(st.ModelError, match="without members"):
+        write_study_figures(study, place / "figures")
+    assert sweep(8).run(place, workers=1).complete
 
 
 def test_a_full_disk_is_reported(sweep, tmp_path, monkeypatch):
