@@ -132,3 +132,21 @@ def test_how_a_run_ends():
     assert "the most allowed, ended at t = 0.06 s" in run.reason
     with pytest.raises(SolveError, match=r"3 steps, the most allowed"):
         st.solve(Capstan(elements=16), Quasistatic(max_steps=3))
+
+
+def test_elements_that_become_too_long_on_the_path():
+    """What was found before is returned, with the number of elements that the next state needs."""
+    end = st.rods.Driven([0.0, 0.0, -0.3])
+    line = st.rods.Straight([-0.5, 0.0, 0.32], [0.5, 0.0, 0.32])
+    section = st.rods.CircularSection(0.02, 1e6)
+    rod = st.rods.CosseratRod(section, line, elements=8, left=end, right=end)
+    bar = st.rods.CylinderPartner([0.0, -1.0, 0.0], [0.0, 1.0, 0.0], 0.3)
+    system = Rods([rod], search=ContactSearch(st.Coulomb(0.3)), partners=[bar])
+    run = st.solve(system, Quasistatic(steps=8), throw=False)
+    assert run.status is Status.UNCONVERGED
+    assert "got 8 elements; needs at least 10, because at node 5 of rod 1" in run.reason
+    # the last state in which the rod is straight enough, with its own energies
+    before = st.solve(system, Quasistatic(steps=1), (0.0, 0.125), save=2, throw=False)
+    np.testing.assert_allclose(run.data["position"][-1], before.data["position"][-1], atol=1e-9)
+    assert run.energy.stored[-1] == pytest.approx(before.energy.stored[-1], rel=1e-6)
+    assert run.stats["steps"] == 1

@@ -39,6 +39,7 @@ from stiction.core.files import (
     STALE_S,
     UNREADABLE,
     atomic_write,
+    flush,
     regular_bytes,
     remove_stale,
     writing,
@@ -198,10 +199,25 @@ class Store:
             try_ = "give another folder with --out; the chunks of this folder remain unchanged."
             raise StoreError(str(path), got, needs, why, try_) from error
 
-    def begin(self, manifest: Manifest) -> None:
-        """Create the folder with a manifest without members; the manifest makes it a study."""
-        with self._writing():
-            self._write_manifest(manifest)
+    def begin(self, manifest: Manifest) -> Manifest:
+        """Create the folder with a manifest without members; the manifest makes it a study.
+
+        Shards of a new study may begin together. The manifest of the first one is returned to all.
+
+        Verified by: tests/unit/studies/test_store.py::test_shards_that_begin_together
+        """
+        path = self.folder / STUDY
+        with self._writing(), contextlib.suppress(FileExistsError), atomic_write(path) as partial:
+            partial.write_bytes(_manifest_bytes(manifest))
+            flush(partial)
+            # a link, unlike a renamed file, does not replace a manifest
+            try:
+                os.link(partial, path)
+            except OSError as error:
+                # file systems without links rename the file
+                if isinstance(error, FileExistsError):
+                    raise
+        return self.read()
 
     def add(self, manifest: Manifest, columns: Mapping[str, Array]) -> Manifest:
         """Append a batch of members; write and return the new manifest."""
@@ -215,7 +231,7 @@ class Store:
             more = dataclasses.replace(manifest, batches=(*manifest.batches, batch))
             _put(self.folder / BATCHES / f"{len(manifest.batches)}.npz", raw)
             self._write_shapes(more)
-            self._write_manifest(more)
+            _put(self.folder / STUDY, _manifest_bytes(more), sync=True)
             return more
 
     def columns(self, manifest: Manifest, batch: int) -> dict[str, Array]:
@@ -239,11 +255,6 @@ class Store:
             raise StoreError(str(path), got, needs, why, try_) from error
         with np.load(io.BytesIO(raw), allow_pickle=False) as file:
             return {path: file[f"f{k}"] for k, path in enumerate(manifest.description["fields"])}
-
-    def _write_manifest(self, manifest: Manifest) -> None:
-        content = msgspec.to_builtins(manifest)
-        content = sealed({"format": 1, **content})
-        _put_json(self.folder / STUDY, content, sync=True)
 
     def _write_shapes(self, manifest: Manifest) -> None:
         """Write the zarr metadata: a file for each variable, and the consolidated metadata."""
@@ -386,8 +397,13 @@ def _put(path: Path, raw: bytes, *, sync: bool = False) -> None:
         partial.write_bytes(raw)
 
 
-def _put_json(path: Path, content: Mapping[str, Any], *, sync: bool = False) -> None:
-    _put(path, json.dumps(content, indent=1).encode("ascii"), sync=sync)
+def _put_json(path: Path, content: Mapping[str, Any]) -> None:
+    _put(path, json.dumps(content, indent=1).encode("ascii"))
+
+
+def _manifest_bytes(manifest: Manifest) -> bytes:
+    content = sealed({"format": 1, **msgspec.to_builtins(manifest)})
+    return json.dumps(content, indent=1).encode("ascii")
 
 
 def _little(dtype: str) -> np.dtype[Any]:

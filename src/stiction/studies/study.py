@@ -80,7 +80,7 @@ class Study:
     @property
     def complete(self) -> bool:
         """Whether every member is done."""
-        return len(self.done) == self.manifest.chunks
+        return 0 < len(self.done) == self.manifest.chunks
 
     @functools.cached_property
     def table(self) -> dict[str, Array]:
@@ -95,7 +95,7 @@ class Study:
             table[name] = values
         # swept values are known before a member is solved
         batches = self._batches()
-        for path in self.fields:
+        for path in self.fields if batches else ():
             table[path] = np.concatenate([columns[path] for columns in batches])
         return table
 

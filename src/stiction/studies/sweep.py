@@ -27,6 +27,7 @@ from stiction._version import __version__
 from stiction.catalogue import used_outside
 from stiction.core.method import default_method
 from stiction.errors import ScenarioError, StoreError, explain
+from stiction.io.contents import STUDY
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.numerics.checks import Record, whole
 from stiction.numerics.compiling.user_functions import fingerprint
@@ -231,11 +232,12 @@ class Sweep(Record):
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         values = self._columns
         description, inputs = self._description()
+        # before the manifest of another shard is sought, which precedes its other files
+        files = [path.name for path in store.folder.iterdir()] if store.folder.exists() else []
         if is_study(store.folder):
             manifest = store.read()
-            _check_same_study(store.folder, manifest, description, inputs)
         else:
-            if store.folder.exists() and any(store.folder.iterdir()):
+            if not all(name.startswith(f".{STUDY}.") for name in files):
                 needs, why = (
                     "a folder that does not exist, or a study",
                     "every study is written to its own folder.",
@@ -256,8 +258,8 @@ class Sweep(Record):
             measured = Manifest(inputs, description, variables, 1, ())
             each = time_in_a_block(dataclasses.replace(job, manifest=measured), each) or each
             size = int(chunk or 0) or _chunk_of(each, self.members, workers, variables)
-            manifest = Manifest(inputs, description, variables, size, ())
-            store.begin(manifest)
+            manifest = store.begin(Manifest(inputs, description, variables, size, ()))
+        _check_same_study(store.folder, manifest, description, inputs)
         manifest, every = _add_members(store, manifest, values, self.design)
         job = Job(
             str(Path(store.folder).resolve()),

@@ -13,6 +13,8 @@ import stiction as st
 from stiction.io.digests import DIGEST, read_sealed, sealed
 from stiction.studies import Study
 from stiction.studies import store as stores
+from stiction.studies import sweep as sweeps
+from stiction.studies.figures import write_study_figures
 from stiction.studies.store import Store
 from stiction.studies.study import verified
 
@@ -66,6 +68,51 @@ def test_the_second_process_ends_at_once(sweep, place):
         sweep(8).run(place, shard=(2, 2))
     with Study(place)._store.locked(), pytest.raises(st.StoreError, match="solves the whole study"):
         sweep(8).run(place, shard=(1, 2))
+
+
+def test_shards_that_begin_together(sweep, tmp_path, monkeypatch):
+    """The first manifest counts for all of them, whatever each has chosen as its chunk."""
+    add, whole = Store.add, sweep(8).run(tmp_path / "whole", workers=1)
+
+    def late(store, manifest, columns):
+        # the other shard has its own measured times
+        monkeypatch.setattr(Store, "add", add)
+        (store.folder / ".study.json.1a2b3c4d.part").touch()
+        sweep(8).run(store.folder, workers=1, shard=(1, 2), chunk=2)
+        return store.add(manifest, columns)
+
+    monkeypatch.setattr(Store, "add", late)
+    study = sweep(8).run(tmp_path / "parts", workers=1, shard=(2, 2), chunk=3)
+    assert study.complete
+    assert study.data.identical(whole.data)
+    # a shard that has chosen its chunk before the other began
+    is_study, other = sweeps.is_study, tmp_path / "other"
+
+    def not_yet(folder):
+        monkeypatch.setattr(sweeps, "is_study", is_study)
+        sweep(8).run(folder, workers=1, shard=(1, 2), chunk=2)
+        return False
+
+    monkeypatch.setattr(sweeps, "is_study", not_yet)
+    study = sweep(8).run(other, workers=1, shard=(2, 2), chunk=3)
+    assert study.complete
+    assert study.manifest.chunk == 2
+    assert study.data.identical(whole.data)
+
+
+def test_a_study_that_was_killed_before_its_members_were_added(sweep, tmp_path, monkeypatch):
+    place = tmp_path / "study"
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "add", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            sweep(8).run(place, workers=1)
+    study = Study(place)
+    assert not study.complete
+    assert "0 done" in str(study)
+    assert study.data.sizes["law.mu"] == 0
+    with pytest.raises(st.ModelError, match="without members"):
+        write_study_figures(study, place / "figures")
+    assert sweep(8).run(place, workers=1).complete
 
 
 def test_a_full_disk_is_reported(sweep, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from stiction.core.checkpoint import Form, check_arrays, check_count, like, unpa
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause
 from stiction.core.interrupts import uninterrupted
-from stiction.errors import SolveError, Status
+from stiction.errors import ModelError, SolveError, Status
 from stiction.laws.coulomb import Coulomb
 from stiction.rods.assembly import third_directors
 from stiction.rods.contact.partners import RodPartner
@@ -325,8 +325,13 @@ class Stepper:
                 self.iterations += self.solution.iterations
             elif failed := (yield from self._relax(target, 0.0)):
                 return Status.UNCONVERGED, self.unsolved(failed)
+            try:
+                self._accept(before, snaps=found is None)
+            except ModelError as error:
+                # contact reached a place where the elements are too long
+                self.state = before
+                return Status.UNCONVERGED, str(error).replace(".\nWhy:", ", because")
             self.steps += 1
-            self._accept(before, snaps=found is None)
             if self.every_step and self.state.time < end:
                 self._save()
             if found is None:
