@@ -10,7 +10,6 @@ import pytest
 from stiction.chains import Chain, Constant, Ramp
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.core.ledger import Ledger
-from stiction.core.run import Request
 from stiction.io.output import OUTPUT
 from stiction.laws import Coulomb
 
@@ -61,7 +60,7 @@ def stepper(chain, t_end, steps, every):
     history = ChainHistory(
         time, x, v, mode.astype(np.int8), friction, RawEvents(*raw), stop, energy, {"steps": steps}
     )
-    run = build_run(chain, object(), Request(0.0, t_end, time), history)
+    run = build_run(chain, object(), history)
     return run.completed({}, None, OUTPUT)
 
 
@@ -105,4 +104,4 @@ def huge():
     ones, none = np.ones(n, dtype=np.int64), np.zeros(n)
     raw = RawEvents(at, order, 0 * ones, ones, none, none, none, none)
     history = ChainHistory(time, x, v, mode, -0.5 * mode, raw, None, energy, {})
-    return build_run(chain, object(), Request(0.0, 1.0, time), history).completed({}, None, OUTPUT)
+    return build_run(chain, object(), history).completed({}, None, OUTPUT)

@@ -42,7 +42,7 @@ class Resting:
             status=Status.WORK_LIMIT if early else Status.SOLVED,
             reason="it was asked to stop" if early else "",
         )
-        return build_run(system, self, request, history)
+        return build_run(system, self, history)
 
 
 class Silent:

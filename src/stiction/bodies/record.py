@@ -151,10 +151,8 @@ class Recorder:
     def _keep(self, q: Floats, v: Floats, energy: Floats) -> None:
         self.before[:] = np.concatenate([q.ravel(), v.ravel(), energy])
 
-    def add_step(
-        self, k: int, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats
-    ) -> None:
-        """Save the states at the times within step k, which ends at `time`.
+    def add_step(self, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats) -> None:
+        """Save the states at the times within a step that ends at `time`.
 
         sums : (5,) the energies WORK to VISCOUS_HEAT [J]
         """

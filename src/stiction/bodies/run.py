@@ -195,9 +195,8 @@ class Stepper:
             if self.still[0] == _STILL:
                 # loads are constant: what two steps in a row do not move rests for ever
                 k = self.count - 1
-                self.record.add_step(
-                    k, self._time(k + 1), self.q, self.v, self.m.kinetic(self.v), self.sums
-                )
+                kinetic = self.m.kinetic(self.v)
+                self.record.add_step(self._time(k + 1), self.q, self.v, kinetic, self.sums)
                 self.done[0] = self.count
                 break
             self._step(k)
@@ -268,7 +267,7 @@ class Stepper:
             slip = np.where(solved.still, 0, np.sign(solved.after[:, 1])).astype(np.int64)
             self._find_paradox(k + 1, contacts, solved.lasting, slip, middle)
         kinetic = self.m.kinetic(self.v)
-        self.record.add_step(k, self._time(k + 1), self.q, self.v, kinetic, self.sums)
+        self.record.add_step(self._time(k + 1), self.q, self.v, kinetic, self.sums)
 
     def _pins(self, middle: Floats, v: Floats, free: Floats) -> HingeStep | None:
         """Return the hinges of the step; None without hinges."""

@@ -171,7 +171,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     found, certified = search(chain, weak, drive)
     unique = weak.unique(chain.damping_matrix()) >= 0.0
     one = chain.n_mass == 1 and chain.belt_speed == 0.0
-    end = _slide_end(chain, weak, f, place, found) if one else None
+    end = _slide_end(chain, weak, f, found) if one else None
     return BranchSet(tuple(found), drive, unique, certified, end)
 
 
@@ -188,7 +188,7 @@ def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branc
     certified = True
     for pattern in itertools.product((-1, 0, 1), repeat=chain.n_mass):
         mode = np.array(pattern, dtype=np.int8)
-        if _cannot_slip(damping, weak, drive, mode):
+        if _cannot_slip(weak, drive, mode):
             continue
         roots, sure = _of_mode(chain, weak, drive, mode)
         certified = certified and sure
@@ -201,7 +201,7 @@ def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branc
     return found, certified
 
 
-def _cannot_slip(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs) -> bool:
+def _cannot_slip(weak: FrictionCurve, drive: Floats, mode: Signs) -> bool:
     """Return whether slip with these signs is impossible at all speeds.
 
     v'R = v'Cv + sum N mu |v| requires a mass whose drive in its direction of slip exceeds
@@ -465,7 +465,7 @@ def _root(function: Callable[[Floats], Floats], low: float, high: float) -> floa
 
 
 def _slide_end(
-    chain: Chain, weak: FrictionCurve, force: float, x: Floats, found: list[Branch]
+    chain: Chain, weak: FrictionCurve, force: float, found: list[Branch]
 ) -> SlideEnd | None:
     stable = [branch for branch in found if branch.kind == "sliding"]
     if not stable:

@@ -21,7 +21,7 @@ from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Request, Run, Variable
+from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 from stiction.numerics.arrays import Struct
 from stiction.numerics.shown import counted
@@ -137,7 +137,7 @@ class ChainHistory:
         return self.events.read() if isinstance(self.events, LateEvents) else self.events
 
 
-def build_run(chain: Chain, method: object, request: Request, history: ChainHistory) -> Run:
+def build_run(chain: Chain, method: object, history: ChainHistory) -> Run:
     """Return the Run of a chain history, with the quantities every chain method shares."""
     onset = _onset_times(chain, history)
     slipped, load = ~np.isnan(onset), np.zeros(chain.n_mass)

@@ -341,14 +341,12 @@ def saved_array(
     return saved[name]
 
 
-def put_back(
-    arrays: Mapping[str, Array], saved: Mapping[str, Array], *, inf: bool = False, nan: bool = False
-) -> None:
+def put_back(arrays: Mapping[str, Array], saved: Mapping[str, Array], *, nan: bool = False) -> None:
     """Restore `arrays`, in place, from those of the same names in a checkpoint.
 
     Parameters
     ----------
-    inf, nan : see `Form`
+    nan : see `Form`
 
     Raises
     ------
@@ -357,7 +355,7 @@ def put_back(
     Verified by: tests/unit/core/test_checkpoint.py::test_single_arrays_are_checked
     """
     for name, array in arrays.items():
-        array[...] = saved_array(saved, name, array.shape, _dtype(array), inf=inf, nan=nan)
+        array[...] = saved_array(saved, name, array.shape, _dtype(array), nan=nan)
 
 
 def check_count(name: str, count: int, least: int, most: int) -> int:

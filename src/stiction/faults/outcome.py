@@ -116,7 +116,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
         event_log=_events(system, h),
         energy=energy,
         checks=_checks(system, h, energy, np.abs(shear - shear[0] - h.stress) / sigma),
-        quantities=_quantities(system, h),
+        quantities=_quantities(h),
         stats={
             "events": len(h.events),
             "steps": int(h.progress.steps),
@@ -319,7 +319,7 @@ def cycles_of(events: Array) -> tuple[int, Floats]:
     return len(onsets), np.diff(later["time"]) + np.diff(later["time_low"])
 
 
-def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
+def _quantities(h: History) -> dict[str, Quantity]:
     """Return onsets, recurrence times, and extremes of the fastest cell."""
     onsets, gaps = cycles_of(h.events)
     recurrence = float(gaps.mean()) if gaps.size else None

@@ -113,7 +113,7 @@ def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
     estimates = _estimates(problem, search, method)
     values = problem.coordinates.physical(top.y)
     forces, _ = problem.forces(values)
-    checks = _checks(problem, search, forces, estimates)
+    checks = _checks(problem, search, estimates)
     checks += problem.checks(values)
     return Fit(
         law=problem.law_at(values),
@@ -305,9 +305,7 @@ def _message(q: Parameter, end: Ends, value: float) -> str:
 # ---- audit
 
 
-def _checks(
-    problem: Problem, search: _Search, forces: Sequence[Floats], estimates: Sequence[Estimate]
-) -> list[Check]:
+def _checks(problem: Problem, search: _Search, estimates: Sequence[Estimate]) -> list[Check]:
     from scipy.stats import norm
 
     top, variance = search.top, search.spread[0]

@@ -1,7 +1,7 @@
 """Vector and quaternion operations on arrays (3, n) and (4, n), for kernels in plain Python.
 
-Each function does the operations of the compiled loop in the same order, sums included, so that
-results agree to the last bit. Quaternions are (w, x, y, z); a unit quaternion q is a frame.
+Each function does the operations of the compiled loop in the same order, so that results agree to
+the last bit. Quaternions are (w, x, y, z); a unit quaternion q is a frame.
 """
 
 from __future__ import annotations
@@ -9,14 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["axes_of", "between", "cross", "dot", "in_space", "series", "sum_in_order", "turned_by"]
+__all__ = ["axes_of", "between", "cross", "dot", "in_space", "series", "turned_by"]
 
 Floats = npt.NDArray[np.float64]
-
-
-def sum_in_order(terms: Floats) -> float:
-    """Return the sum of all terms, from first to last; NumPy's sum is pairwise."""
-    return float(np.add.accumulate(terms.ravel())[-1]) if terms.size else 0.0
 
 
 def series(c: tuple[float, ...], x: Floats) -> Floats:

@@ -2,8 +2,7 @@
 
 Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
 [N m], r, q, v, p the state. A clamp with prescribed motion is a `Drive`. It moves as a rigid body:
-its displacement is the velocity, and its angle the angular velocity, times `profile_of`. Functions
-with a leading underscore are the NumPy fallbacks of the kernels after them.
+its displacement is the velocity, and its angle the angular velocity, times `profile_of`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
@@ -16,11 +15,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods.rod_kernels import material_of
+from stiction.rods.rod_kernels import axis_of, material_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,26 +89,7 @@ def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float)
     return factors[last - 1]
 
 
-def _add_loads(
-    f: Floats,
-    t: Floats,
-    constant: Floats,
-    loads: Table[Load],
-    times: Floats,
-    factors: Floats,
-    now: float,
-    fe: Floats,
-    te: Floats,
-) -> None:
-    fe[:], te[:] = constant, 0.0
-    for load in loads:
-        scale = load_factor(times, factors, load.first, load.last, now)
-        (te if load.is_moment else fe)[:, load.slot] += scale * load.value
-    f += fe
-    t += te
-
-
-@kernel(plain=_add_loads)
+@kernel
 def add_loads(
     f: Matrix,
     t: Matrix,
@@ -146,75 +125,30 @@ def add_loads(
             t[a, i] += te[a, i]
 
 
-def _power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> float:
-    terms = np.zeros((v.shape[1], 4))
-    terms[:, 0] = rows.dot(f, v)
-    axis = rows.axes_of(q)
-    spin = p - 0.5 * rows.dot(p, axis) * axis
-    terms[:, 1:] = np.where((t != 0.0).any(axis=0), t * spin, 0.0).T
-    return rows.sum_in_order(terms)
-
-
-@kernel(plain=_power)
+@kernel
 def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     """Return the power sum_i (f . v + t . w) [W], with the angular velocity w of elements."""
     total = 0.0
     for i in range(v.shape[1]):
         total += f[0, i] * v[0, i] + f[1, i] * v[1, i] + f[2, i] * v[2, i]
         if t[0, i] != 0.0 or t[1, i] != 0.0 or t[2, i] != 0.0:
-            ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
-            ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
-            az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-            # angular velocity w = p - (p . d3) d3 / 2
-            half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
-            total += t[0, i] * (p[0, i] - half * ax)
-            total += t[1, i] * (p[1, i] - half * ay)
-            total += t[2, i] * (p[2, i] - half * az)
+            x, y, z, _, _, _ = spatial_spin(q, p, i)
+            total += t[0, i] * x
+            total += t[1, i] * y
+            total += t[2, i] * z
     return total
 
 
 @kernel
 def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
     """Return the angular velocity of element i in space [rad/s], and its third director d3."""
-    ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
-    ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
-    az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+    ax, ay, az = axis_of(q, i)
+    # w = p - (p . d3) d3 / 2
     half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
     return p[0, i] - half * ax, p[1, i] - half * ay, p[2, i] - half * az, ax, ay, az
 
 
-def _internal_damping(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    mat: Floats,
-    retard: Floats,
-    f: Floats,
-    t: Floats,
-) -> None:
-    axis = rows.axes_of(q[:, :-1])
-    half = 0.5 * rows.dot(p[:, :-1], axis)
-    spin, rod = p[:, :-1] - half * axis, material_of(mat[:, :-1])
-    inv, shear, axial = rod.inverse_length, rod.shear, rod.axial
-    d, retardation = np.diff(r), retard[:-1]
-    e = inv * (np.diff(v) - rows.cross(spin, d))
-    along = (axial - shear) * rows.dot(e, axis)
-    n = np.where((shear > 0.0) & (retardation > 0.0), retardation * (shear * e + along * axis), 0.0)
-    f[:, :-1], t[:, :-1] = n, rows.cross(d, n)
-    f[:, -1], t[:, -1] = 0.0, 0.0
-    f[:, 1:] -= n
-    bend, twist = rod.bend[1:], rod.twist[1:]
-    rotation_rate, retardation, axis = np.diff(spin), retardation[1:], axis[:, 1:]
-    along = (twist - bend) * rows.dot(rotation_rate, axis)
-    m = np.where(
-        (bend > 0.0) & (retardation > 0.0), retardation * (bend * rotation_rate + along * axis), 0.0
-    )
-    t[:, 1:-1] -= m
-    t[:, :-2] += m
-
-
-@kernel(plain=_internal_damping, separate=True)
+@kernel(separate=True)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Floats, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
@@ -270,29 +204,7 @@ def internal_damping(
             t[2, i - 1] += mz
 
 
-def _add_damping(
-    r: Floats,
-    q: Floats,
-    v: Floats,
-    p: Floats,
-    w: float,
-    mat: Floats,
-    retard: Floats,
-    f: Floats,
-    t: Floats,
-    fe: Floats,
-    te: Floats,
-    middle: Floats,
-) -> None:
-    rod = material_of(mat)
-    vm, pm = v + 0.5 * w * rod.free * f, p + 0.5 * w * rod.turns * t
-    middle[0:3], middle[3:6] = vm, pm
-    _internal_damping(r, q, vm, pm, mat, retard, fe, te)
-    f += fe
-    t += te
-
-
-@kernel(plain=_add_damping)
+@kernel
 def add_damping(
     r: Matrix,
     q: Matrix,
@@ -428,9 +340,7 @@ def follow_clamps(
             rate = (tau - profile_of(d, times, factors, since_start - h)) / h
             if d.last == d.first and max(since_start - h, 0.0) >= d.rise:
                 rate = 1.0
-            ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
-            ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
-            az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
+            ax, ay, az = axis_of(q, i)
             wx, wy, wz = d.spin[0] * rate, d.spin[1] * rate, d.spin[2] * rate
             along = wx * ax + wy * ay + wz * az
             # p counts the axial part twice
@@ -531,7 +441,7 @@ def clamp_velocities(
             v[1, i] = rate * d.velocity[1] + wz * x - wx * z
             v[2, i] = rate * d.velocity[2] + wx * y - wy * x
         else:
-            _, _, _, ax, ay, az = spatial_spin(q, p, i)
+            ax, ay, az = axis_of(q, i)
             # p counts the axial part twice
             along = wx * ax + wy * ay + wz * az
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
@@ -573,7 +483,7 @@ def clamp_rates(
             av[1, i] = second_rate * (d.velocity[1] + uy) + square * (sz * ux - sx * uz)
             av[2, i] = second_rate * (d.velocity[2] + uz) + square * (sx * uy - sy * ux)
         else:
-            _, _, _, ax, ay, az = spatial_spin(q, ap, i)
+            ax, ay, az = axis_of(q, i)
             wx, wy, wz = second_rate * d.spin[0], second_rate * d.spin[1], second_rate * d.spin[2]
             # p counts the axial part twice
             along = wx * ax + wy * ay + wz * az

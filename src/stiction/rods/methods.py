@@ -157,6 +157,7 @@ class RollingMidpoint(Method):
         return run_midpoint(system, self, request)
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ImplicitContact(Method):
     """Base class of `Quasistatic` and `ImplicitEuler`: rods in contact along arcs.
 
@@ -170,11 +171,11 @@ class ImplicitContact(Method):
     inertia: ClassVar[bool]
     keeps_steps: ClassVar[bool] = True
 
-    turn: float | None
-    settle: bool
-    tolerance: float
-    max_iterations: int
-    max_steps: int
+    turn: Annotated[float | None, _TURN] = None
+    settle: Annotated[bool, _SETTLE] = True
+    tolerance: Annotated[float, _FORCES] = 1e-8
+    max_iterations: Annotated[int, Limit(2, 10_000)] = 20
+    max_steps: Annotated[int, Limit()] = 10_000
 
     @abc.abstractmethod
     def longest_step(self, start: float, end: float) -> float:
@@ -214,11 +215,6 @@ class Quasistatic(ImplicitContact):
     inertia: ClassVar[bool] = False
 
     steps: Annotated[int, _STEPS] = 50
-    turn: Annotated[float | None, _TURN] = None
-    settle: Annotated[bool, _SETTLE] = True
-    tolerance: Annotated[float, _FORCES] = 1e-8
-    max_iterations: Annotated[int, Limit(2, 10_000)] = 20
-    max_steps: Annotated[int, Limit()] = 10_000
 
     def longest_step(self, start: float, end: float) -> float:
         """Return the longest step of a path from `start` to `end` [s]."""
@@ -250,11 +246,6 @@ class ImplicitEuler(ImplicitContact):
     inertia: ClassVar[bool] = True
 
     step: Annotated[float, _STEP]
-    turn: Annotated[float | None, _TURN] = None
-    settle: Annotated[bool, _SETTLE] = True
-    tolerance: Annotated[float, _FORCES] = 1e-8
-    max_iterations: Annotated[int, Limit(2, 10_000)] = 20
-    max_steps: Annotated[int, Limit()] = 10_000
 
     def longest_step(self, start: float, end: float) -> float:
         """Return the longest step [s]."""

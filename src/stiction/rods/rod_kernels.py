@@ -24,7 +24,6 @@ import numpy.typing as npt
 from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.elementary import cos, sin
-from stiction.numerics.elementwise import arctan2
 from stiction.numerics.jit import kernel
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
@@ -311,29 +310,7 @@ def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
         m[2, i] = kz + 2.0 * (aw * uz + ax * uy - ay * ux)
 
 
-def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
-    rod = material_of(mat[:, :-1])
-    ds, inv, shear, axial = rod.length, rod.inverse_length, rod.shear, rod.axial
-    d, axis = (r[:, 1:] - r[:, :-1]) * inv, rows.axes_of(q[:, :-1])
-    g3 = rows.dot(d, axis)
-    side = d - g3 * axis
-    terms = np.zeros((r.shape[1] - 1, 2))
-    stretch = g3 - 1.0
-    longer = shear * rows.dot(side, side) + axial * (stretch * stretch)
-    terms[:, 0] = np.where(shear > 0.0, 0.5 * ds * longer, 0.0)
-    w, v = rows.between(q[:, :-1])
-    sign = np.where(w >= 0.0, 1.0, -1.0)
-    s = np.sqrt(rows.dot(v, v))
-    angle = sign * 2.0 * arctan2(s, sign * w)
-    scale = np.where(s > 1e-8, angle / np.where(s > 1e-8, s, 1.0), 2.0 * sign)
-    joint = material_of(mat[:, 1:-1])
-    x, y, z = scale * v - joint.angle
-    bent = 0.5 * (joint.bend * x * x + joint.bend2 * y * y + joint.twist * z * z)
-    terms[1:, 1] = np.where(joint.bend > 0.0, bent, 0.0)
-    return rows.sum_in_order(terms)
-
-
-@kernel(plain=_stored_energy)
+@kernel
 def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
     """Return the elastic energy of all rods [J]."""
     rod = material_of(mat)
@@ -372,14 +349,7 @@ def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
     )
 
 
-def _kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> float:
-    rod = material_of(mat)
-    along = rows.dot(p, rows.axes_of(q))
-    spin2 = rows.dot(p, p) - 0.5 * along * along
-    return rows.sum_in_order(0.5 * (rod.mass * rows.dot(v, v) + rod.inertia * spin2))
-
-
-@kernel(plain=_kinetic_energy)
+@kernel
 def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats) -> float:
     """Return the kinetic energy of all rods [J], moving clamps included."""
     rod = material_of(mat)

@@ -354,29 +354,6 @@ def test_what_drives_and_damps():
         check_kernel(dk.add_loads, *given, *spare)
 
 
-@np.errstate(invalid="ignore")
-def test_heat_and_mobility_of_drag():
-    _, q, v, p, mat, rng = numbers(12)
-    drag, scratch = np.abs(rng.normal(size=(3, 12))), rng.normal(size=(mk.SCRATCH_ROWS, 12))
-    drag[:, 3], v[1, 3] = 0.0, np.inf
-    mobility = np.abs(rng.normal(size=(3, 12)))
-    mobility[0, 5] = 0.0
-    driven = dk.Drive.table(0), True, False, False
-    forcing = mk.Forcing(drag, drag, dk.Load.table(0), drag[0], drag[0], *driven)
-    state, work = rk.State(q[:3], q, v, p), mk.Workspace(scratch, scratch, None, None)
-    heat, mobilities = set(), []
-    for kernel in (mk.drag_heat, mk.set_mobility):
-        for run in (kernel.plain, kernel.py_func):
-            table = mk.Constants(mat, mobility.copy())
-            if kernel is mk.drag_heat:
-                heat.add(run(state, table, drag, work, 0.3))
-            else:
-                run(table, forcing, 0.3)
-                mobilities.append(table.mobility)
-    assert len(heat) == 1
-    np.testing.assert_array_equal(*mobilities)
-
-
 def test_what_is_not_a_number_stays_so_in_both():
     r, q, v, p, mat, _ = numbers(12)
     r[0, 3], v[1, 5], p[2, 7], p[0, 8] = np.nan, np.inf, np.nan, np.inf

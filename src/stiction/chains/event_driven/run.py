@@ -155,7 +155,7 @@ class EventDrivenIntegrator:
         if not self._resume():
             self.ek.first_modes(self.problem, self.state)
         status = self.advance()
-        return build_run(self.chain, self.method, self.request, self._history(status))
+        return build_run(self.chain, self.method, self._history(status))
 
     @property
     def now(self) -> Progress:

@@ -76,7 +76,7 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
         _check_start(chain, request.t_start)
     history = _history(method, chain, request, weak)
     checks = (*history.checks, *_checks(chain, request, history))
-    return build_run(chain, method, request, dataclasses.replace(history, checks=checks))
+    return build_run(chain, method, dataclasses.replace(history, checks=checks))
 
 
 def _until_last_finite_load(

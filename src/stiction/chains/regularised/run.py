@@ -58,7 +58,7 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
     check_load(chain.load, request.t_start)
     integrator = RadauIntegrator(Equations(chain, law, request), method, request)
     integrator.run()
-    return build_run(chain, method, request, _history(chain, law, integrator))
+    return build_run(chain, method, _history(chain, law, integrator))
 
 
 def _short_enough(where: str, chain: Chain) -> None:
@@ -105,7 +105,7 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     check_load(chain.load, request.t_start)
     integrator = ThetaIntegrator(Equations(chain, law, request), method, request)
     integrator.run()
-    return build_run(chain, method, request, _history(chain, law, integrator))
+    return build_run(chain, method, _history(chain, law, integrator))
 
 
 def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainHistory:

@@ -54,7 +54,7 @@ def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     integrator = ThetaIntegrator(scheme_of(method), chain, request)
     integrator.run()
     checks = [*_common_checks(integrator), *_exact_checks(integrator)]
-    return build_run(chain, method, request, integrator.history(checks))
+    return build_run(chain, method, integrator.history(checks))
 
 
 def scheme_of(method: ThetaStepper) -> Scheme:
@@ -89,7 +89,7 @@ def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> 
     integrator = ThetaIntegrator(scheme, chain, request)
     integrator.run()
     checks = [*_common_checks(integrator), *_smooth_checks(integrator, method)]
-    return build_run(chain, method, request, integrator.history(checks))
+    return build_run(chain, method, integrator.history(checks))
 
 
 # ---- the audit

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
-from stiction.numerics.rows import axes_of, dot, sum_in_order
 from stiction.rods.contact.gauss_seidel_kernels import (
     Tally,
     account,
@@ -159,18 +158,7 @@ def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now
         add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
 
 
-def _set_mobility(table: Constants, forcing: Forcing, w: float) -> None:
-    if not forcing.damped:
-        return
-    rod, drags, mobility = material_of(table.mat), drag_of(forcing.drag), table.mobility
-    lag = 0.5 * w * drags.element * rod.turns
-    free = rod.free / (1.0 + 0.5 * w * drags.node * rod.free)
-    mobility[0] = np.where(mobility[0] > 0.0, free, mobility[0])
-    mobility[1] = rod.turns / (1.0 + lag)
-    mobility[2] = 0.5 * rod.turns / (1.0 + 0.5 * lag)
-
-
-@kernel(plain=_set_mobility)
+@kernel
 def set_mobility(table: Constants, forcing: Forcing, w: float) -> None:
     """Set the mobility of impulses, with the implicit drag of a kick of length w [s]."""
     rod, drags = material_of(table.mat), drag_of(forcing.drag)
@@ -189,23 +177,7 @@ def set_mobility(table: Constants, forcing: Forcing, w: float) -> None:
         table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
 
 
-def _drag_heat(
-    state: State, table: Constants, drag: Floats, workspace: Workspace, w: float
-) -> float:
-    rod, drags, axis = material_of(table.mat), drag_of(drag), axes_of(state.q)
-    old_v, old_p, _ = earlier_of(workspace.scratch)
-    v, p = 0.5 * (state.v + old_v), 0.5 * (state.p + old_p)
-    spin = p - 0.5 * dot(p, axis) * axis
-    # in the order of the loop
-    heat = np.zeros((v.shape[1], 4))
-    moves = (rod.free > 0.0) & (drags.node > 0.0)
-    turns = (rod.turns > 0.0) & (drags.element > 0.0)
-    heat[:, :3] = np.where(moves, w * drags.node * v * v, 0.0).T
-    heat[:, 3] = np.where(turns, w * drags.element * dot(spin, spin), 0.0)
-    return sum_in_order(heat)
-
-
-@kernel(plain=_drag_heat)
+@kernel
 def drag_heat(
     state: State, table: Constants, drag: Floats, workspace: Workspace, w: float
 ) -> float:
@@ -340,12 +312,7 @@ def set_clamp_velocities(
     sums.external -= 0.5 * workspace.tally[0].last_kick * done
 
 
-def _has_moved(r: Floats, built: Floats, limit: float) -> bool:
-    far = r - built
-    return bool((dot(far, far) > limit * limit).any())
-
-
-@kernel(plain=_has_moved)
+@kernel
 def has_moved(r: Matrix, built: Matrix, limit: float) -> bool:
     """Return whether any node has moved by more than `limit` [m] since the last search."""
     for i in range(r.shape[1]):

@@ -13,8 +13,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics import elementwise as every
-from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
@@ -32,15 +30,7 @@ BAND = 11
 _INCREMENT = 1e-6
 
 
-def _turned(q: Floats, change: Floats, part: float, out: Floats) -> None:
-    half = 0.5 * part * change[:, 3:].T
-    angle = np.sqrt(rows.dot(half, half))
-    small = angle <= 1e-8
-    s = np.where(small, 1.0, every.sin(angle) / np.where(small, 1.0, angle))
-    out[:] = rows.turned_by(every.cos(angle), s * half, q)
-
-
-@kernel(plain=_turned)
+@kernel
 def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
     """Set `out` to frames q (4, slots), rotated by `part` times the rotation vectors of `change`.
 

@@ -180,12 +180,12 @@ class _Midpoint(LeapfrogStepper):
             if size <= self.implicit.tolerance and satisfied:
                 slipped = float(np.linalg.norm(slip.reshape(-1, 3), axis=1).max(initial=0.0))
                 self.tally[0].rolling_slip = max(self.tally[0].rolling_slip, slipped / h)
-                return self._accept(h, now)
+                return self._accept(h)
             if not np.isfinite(size) or (iteration > 8 and size > 1e3 * best):
                 return False
             best = min(best, size)
             try:
-                self._correct(unknown, residual, jacobian, slip, h, now)
+                self._correct(unknown, residual, jacobian, slip, h)
             except np.linalg.LinAlgError:
                 # contacts that constrain the same velocities have no unique forces
                 return False
@@ -269,13 +269,7 @@ class _Midpoint(LeapfrogStepper):
         return jacobian
 
     def _correct(
-        self,
-        unknown: Floats,
-        residual: Floats,
-        jacobian: Floats,
-        slip: Floats,
-        h: float,
-        now: float,
+        self, unknown: Floats, residual: Floats, jacobian: Floats, slip: Floats, h: float
     ) -> None:
         """Take one Newton step in `unknown` and lam.
 
@@ -301,7 +295,7 @@ class _Midpoint(LeapfrogStepper):
             step = step + solutions[:, 1:][:, active] @ force
         unknown += np.where(free, step, 0.0)
 
-    def _accept(self, h: float, now: float) -> bool:
+    def _accept(self, h: float) -> bool:
         """Accept the step: energy accounting at the midpoint, then the state at its end."""
         f = self.flat
         _, _, v, p = self.middle

@@ -102,29 +102,7 @@ def _locate_cubics(wave_of: Ints, coordinate: Matrix, pair: Pair, guide: Ints, i
             index[e, k] = j
 
 
-def _locate_characteristics_numpy(
-    i: int,
-    x: Floats,
-    t: float,
-    s: float,
-    pair: Pair,
-    wave_of: Ints,
-    coordinate: Floats,
-    sign: Floats,
-) -> None:
-    c, length = pair.strings[i].speed, pair.strings[i].length
-    if pair.strings[i].periodic:
-        at = s + (x - s) % length
-        coordinate[0], coordinate[1] = t - at / c, t + (at - length) / c
-        wave_of[0], wave_of[1], sign[:] = 2 * i, 2 * i + 1, 1.0
-        return
-    near = x <= s
-    coordinate[0], coordinate[1] = t - x / c, t + np.where(near, x, x - 2.0 * length) / c
-    wave_of[:] = np.where(near, 2 * i + 1, 2 * i)
-    sign[0], sign[1] = np.where(near, -1.0, 1.0), np.where(near, 1.0, -1.0)
-
-
-@kernel(plain=_locate_characteristics_numpy)
+@kernel
 def _locate_characteristics(
     i: int,
     x: Vector,

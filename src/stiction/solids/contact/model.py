@@ -342,7 +342,7 @@ class ContactPass:
     def sticking(self, x: Floats, closest: ClosestPoints) -> History:
         """Return the history of points that stick to their closest points."""
         out = self._frictionless_record(x, closest)
-        return self.committed(out, self.empty_history())
+        return self.committed(out)
 
     def places(self, x: Floats) -> Floats:
         """Return the current positions of the integration points, (p, d)."""
@@ -551,11 +551,20 @@ class ContactPass:
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
             requested = self._requested_states(history, fixed_states, with_friction)
-            state = self._tractions(out, tangent, requested, closest, kinematics, origin, settings)
+            tables, normal = self._tables, closest.normal
+            state = k.tractions(
+                out, tangent, requested, normal, kinematics, origin, settings, tables
+            )
             if self.partner.rigid and self.dim > 2:
                 self._slip_in_space(out, kinematics, state, x)
             self.left_out = self.count - int(state.has_closest.sum())
-            self._assemble(out, closest, history, kinematics, tangent, state, x, residual, values)
+            rigid, length = self.partner.rigid, self._length
+            k.loads(self._loaded_dofs, functions, out, rigid, residual)
+            if values is not None:
+                settings = self._constants
+                k.tangents(
+                    rigid, functions, kinematics, settings, tangent, length, out, state, values
+                )
         return np.ascontiguousarray(out.T)
 
     def _slip_in_space(
@@ -598,39 +607,6 @@ class ContactPass:
     def pairing(self, closest: ClosestPoints) -> bytes:
         """Return the partner elements of closest points: forces are smooth while these stay."""
         return b"" if self.partner.rigid else closest.element.tobytes() + closest.normal.tobytes()
-
-    def _tractions(
-        self,
-        out: Floats,
-        tangent: Floats,
-        requested: Ints,
-        closest: ClosestPoints,
-        kinematics: k.ContactKinematics,
-        origin: Floats,
-        settings: Floats,
-    ) -> k.ContactState:
-        """Fill in gap, tractions and forces of each point; return the state for tangents."""
-        normal, tables = closest.normal, self._tables
-        return k.tractions(out, tangent, requested, normal, kinematics, origin, settings, tables)
-
-    def _assemble(
-        self,
-        out: Floats,
-        closest: ClosestPoints,
-        history: History,
-        kinematics: k.ContactKinematics,
-        tangent: Floats,
-        state: k.ContactState,
-        x: Floats,
-        residual: Floats,
-        values: Floats | None,
-    ) -> None:
-        """Add the forces on the own body, and fill in the tangent."""
-        rigid, functions = self.partner.rigid, self._functions
-        k.loads(self._loaded_dofs, functions, out, rigid, residual)
-        if values is not None:
-            length, settings = self._length, self._constants
-            k.tangents(rigid, functions, kinematics, settings, tangent, length, out, state, values)
 
     @functools.cached_property
     def _tables(self) -> tuple[Floats, Floats]:
@@ -720,7 +696,7 @@ class ContactPass:
             return b"", b""
         return closest.element.tobytes(), locate(history.origin.T, self.partner.knots)[0].tobytes()
 
-    def committed(self, out: Floats, history: History) -> History:
+    def committed(self, out: Floats) -> History:
         """Return the history after an accepted step."""
         origin = out[:, k.ORIGIN : k.ORIGIN + self.dim - 1]
         known: Bools = np.all(np.isfinite(origin), axis=1)

@@ -424,7 +424,7 @@ class MultiplierPass(ContactPass):
             bodies = rows[:, : -own.shape[1]]
             np.add.at(residual, bodies, force.reshape(*bodies.shape, self.dim))
             residual[self.carriers] += nodes.residual
-            self._record(out, rule, at, nodes, pressure, shear, force)
+            self._record(out, rule, at, nodes, pressure, force)
             if values is not None:
                 self._tangent(rule, at, nodes, pressure, shear, values)
         return np.ascontiguousarray(out.T)
@@ -436,7 +436,6 @@ class MultiplierPass(ContactPass):
         at: _Points,
         nodes: Multipliers,
         pressure: Floats,
-        shear: Floats,
         force: Floats,
     ) -> None:
         """Write gap, tractions, state, heat and force of every recorded point to `out` (OUT, p)."""

@@ -207,7 +207,7 @@ class MortarPass(SegmentedPass):
             variations = self._variations(closest, history, x, attraction)
             requested = self._requested_states(history, fixed_states, with_friction)
             integrals = cell_integrals(variations, self.count)
-            self._record_integrals(out, variations, integrals)
+            self._record_integrals(out, integrals)
             friction = self._return_map(
                 out, requested, integrals, history, tangent[0], unit, stretch
             )
@@ -320,9 +320,7 @@ class MortarPass(SegmentedPass):
         )
         return variations
 
-    def _record_integrals(
-        self, out: Floats, variations: SegmentVariations, integrals: CellIntegrals
-    ) -> None:
+    def _record_integrals(self, out: Floats, integrals: CellIntegrals) -> None:
         """Fill in the records of cells, without friction."""
         area = out[k.WEIGHT]
         out[k.PRESSURE] = integrals.normal_traction / area

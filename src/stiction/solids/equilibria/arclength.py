@@ -38,7 +38,7 @@ from stiction.solids.equilibria.checkpoint import pack, pack_losses, unpack_loss
 from stiction.solids.equilibria.history import missing_energy, step_energies
 from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.newton import Limits, Outcome
-from stiction.solids.equilibria.problem import Problem, State, Trial
+from stiction.solids.equilibria.problem import Problem, State
 from stiction.solids.equilibria.stability import SIGNS, UnstableModes
 from stiction.solids.many.continuous_collision import TUNNELLING
 from stiction.solids.membranes.quantities import extents
@@ -312,7 +312,7 @@ class PathFollower:
             return False
         self.state, self.trial = stepper.state, stepper.trial
         first = PathPoint(self.state.time, self.state.u)
-        second = self._first_step(self.state, self.trial)
+        second = self._first_step(self.state)
         if second is None:
             return False
         scale = size_of((second.u - first.u).ravel()[self.problem.free])
@@ -333,7 +333,7 @@ class PathFollower:
         square = self.weight * float(np.sum((b.u - a.u).ravel()[free] ** 2))
         return float(np.sqrt(square + self.time_weight * (b.t - a.t) ** 2))
 
-    def _first_step(self, state: State, trial: Trial) -> PathPoint | None:
+    def _first_step(self, state: State) -> PathPoint | None:
         """Take one small load step, and return its end."""
         stepper = self.stepper
         span = min((self.end - state.time) / self.method.steps, self.next_kink - state.time)

@@ -693,8 +693,7 @@ class Problem:
     def accepted(self, state: State, trial: Trial, t: float) -> State:
         """Return the state after a step that was accepted."""
         histories = tuple(
-            p.committed(values, h)
-            for p, values, h in zip(self.passes, trial.point_values, state.histories, strict=True)
+            p.committed(values) for p, values in zip(self.passes, trial.point_values, strict=True)
         )
         return State(t, trial.u, histories, self.next_step_points(trial.closest_points, trial.u))
 

@@ -118,7 +118,7 @@ def _colours(count: int) -> list[str]:
 
 
 def _page(
-    names: Sequence[str], colours: Sequence[str], more: Sequence[Any] = ()
+    names: Sequence[str], colours: Sequence[str], more: Sequence[Any]
 ) -> tuple[PaperFigure, Axes]:
     keys = [line_key(name, colour) for name, colour in zip(names, colours, strict=True)]
     across = 2 if max(map(len, names)) > _LONG else 3

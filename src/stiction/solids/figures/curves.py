@@ -118,7 +118,7 @@ def _marks(data: SolidData) -> dict[str, list[int]]:
     return {word: rows for word, rows in found.items() if rows}
 
 
-def _mark(ax: Axes, data: SolidData, x: Floats, y: Floats, marks: dict[str, list[int]]) -> None:
+def _mark(ax: Axes, x: Floats, y: Floats, marks: dict[str, list[int]]) -> None:
     for word, rows in marks.items():
         looks = {**_MARKS[word], "mec": style.INK, "mew": 0.7, "zorder": 5.0}
         ax.plot(x[rows], y[rows], ls="", clip_on=False, **looks)
@@ -164,7 +164,7 @@ def forces(data: SolidData) -> PaperFigure:
         ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
         draw_curve(ax, data, u, force, color=colour)
         style.room(ax.set_ylim, np.append(force, 0.0))
-        _mark(ax, data, u, force, {**marks, **(peak if name == "force_y" else {})})
+        _mark(ax, u, force, {**marks, **(peak if name == "force_y" else {})})
         data.label(ax.yaxis, name, word)
     data.displacement_axis(axes[-1])
     figure.align_ylabels(axes)
@@ -185,7 +185,7 @@ def fronts(data: SolidData) -> PaperFigure:
     u = data.curve("displacement")
     for name, (_, colour) in drawn.items():
         draw_curve(ax, data, u, data.curve(name), color=colour)
-        _mark(ax, data, u, data.curve(name), marks)
+        _mark(ax, u, data.curve(name), marks)
     style.room(ax.set_ylim, np.concatenate([np.zeros(1), *map(data.curve, drawn)]))
     data.displacement_axis(ax)
     data.label(ax.yaxis, "length", "length")
@@ -204,7 +204,7 @@ def contact_length(data: SolidData) -> PaperFigure:
     u, length = data.curve("displacement"), data.curve("contact_length")
     draw_curve(ax, data, u, length, color=style.BLUE)
     style.room(ax.set_ylim, length)
-    _mark(ax, data, u, length, marks)
+    _mark(ax, u, length, marks)
     data.displacement_axis(ax)
     data.label(ax.yaxis, "contact_length", "contact length")
     return figure
@@ -224,7 +224,7 @@ def contact_length_force(data: SolidData) -> PaperFigure:
     figure, (ax,) = page(2.2, [*keys, *_mark_keys(marks, data)])
     force, length = np.abs(data.curve("force_x")), data.curve("contact_length")
     draw_curve(ax, data, force, length, color=style.BLUE)
-    _mark(ax, data, force, length, marks)
+    _mark(ax, force, length, marks)
     if fit is not None:
         ax.plot(*fit, color=style.INK, lw=0.9, ls=DASH_DOT, zorder=3.0)
     style.room(ax.set_ylim, length)

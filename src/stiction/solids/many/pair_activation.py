@@ -108,7 +108,7 @@ def with_new_passes(
             values=None,
         )
         projections.append(closest)
-        histories.append(p.committed(out, p.empty_history()))
+        histories.append(p.committed(out))
         point_values.append(out)
         stored += p.energy_fraction * float(out[:, k.POTENTIAL].sum())
     if not problem.unknowns.is_identity:

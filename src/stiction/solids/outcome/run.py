@@ -130,8 +130,8 @@ def build_run(
     path = _curves(problem, record, record.path)
     steps = np.array([sample.time for sample in record.path])
     curves = path if np.array_equal(time, steps) else _curves(problem, record, record.samples)
-    path_ledger = _ledger(steps if steps.size else time, record, record.path)
-    ledger = _ledger(time, record, record.samples)
+    path_ledger = _ledger(steps if steps.size else time, record.path)
+    ledger = _ledger(time, record.samples)
     variables = _variables(problem, record, curves, units)
     checks = _checks(problem, method, record, path_ledger)
     final = {name: values[-1:].copy() for name, values in curves.items()}
@@ -192,7 +192,7 @@ def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[s
     return curves
 
 
-def _ledger(time: Floats, record: Recorder, samples: list[Sample]) -> Ledger:
+def _ledger(time: Floats, samples: list[Sample]) -> Ledger:
     """Return the energy ledger at the times of samples."""
     zero = np.zeros(time.size)
     if not samples:
@@ -464,7 +464,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     for i, contact in enumerate(pairs):
         contact_checks = _resolution(problem, record, i)
         if not isinstance(contact.partner, RigidShape):
-            contact_checks.append(_two_half_pass_balance(problem, record, i))
+            contact_checks.append(_two_half_pass_balance(record, i))
         # with several contacts, each check names its own
         prefix = f"{contact_label(contact, i + 1)}: " if len(pairs) > 1 else ""
         checks.extend(dataclasses.replace(c, note=prefix + c.note) for c in contact_checks)
@@ -628,7 +628,7 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     return checks
 
 
-def _two_half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
+def _two_half_pass_balance(record: Recorder, i: int) -> Check:
     """Compare the contact forces of both passes, which should be opposite."""
     worst, size = 0.0, 1e-300
     for a, b in record.contact_forces.get(i, []):

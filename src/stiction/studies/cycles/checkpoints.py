@@ -186,11 +186,11 @@ def _bifurcation_of(entry: dict[str, Any], made: Callable[[dict[str, Any]], Cycl
         breaks, (at, sides, what, turning), lists, u = entry["equations"]
         arrays: dict[str, Any] = {name: np.array(values) for name, values in lists.items()}
         orbit = SlidingOrbit(
-            cycle.system,
-            method_for(cycle.system, cycle.method),
-            cycle.force_period,
-            (parameter,),
             tuple(Break(*one) for one in breaks),
+            system=cycle.system,
+            method=method_for(cycle.system, cycle.method),
+            period=cycle.force_period,
+            parameters=(parameter,),
             critical=Critical(at, np.array(sides), what, turning),
             **arrays,
         )

@@ -499,22 +499,21 @@ def _from_force(
     run = _run(system, method, state, (0.0, 2.0 * length))
     times = [event.time / length % 1.0 for event in run.events]
     fractions = nodes_between(times, nodes)
-    return _laid(system, method, state, 0.0, fractions, period, length)
+    return _laid(system, method, state, fractions, period, length)
 
 
 def _laid(
     system: Any,
     method: Any,
     state: Floats,
-    start: float,
     fractions: Floats,
     period: Period,
     length: float,
 ) -> tuple[Shooting, Floats]:
     """Return the problem whose nodes lie on the run from a state."""
-    found, time = [], start
+    found, time = [], 0.0
     for fraction in fractions[:-1]:
-        until = start + float(fraction) * length
+        until = float(fraction) * length
         if until > time:
             state = _run(system, method, state, (time, until)).final
             time = until
@@ -585,7 +584,7 @@ def _from_period(
     first = begin + float(fractions[0]) * period
     before = _run(system, method, state, (0.0, first)).final if first > 0.0 else state
     _check_autonomous(system, method, before, period)
-    return _laid(system, method, before, 0.0, fractions - fractions[0], None, period)
+    return _laid(system, method, before, fractions - fractions[0], None, period)
 
 
 def _apart(system: Any, largest: Floats) -> Floats:

@@ -12,11 +12,12 @@ Source: Seydel 2010, section 7.5; Dankowicz and Schilder 2013, chapters 8 and 9 
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ __all__ = [
     "Arcs",
     "Ended",
     "Family",
+    "OrbitEquations",
     "Period",
     "Shooting",
     "closed",
@@ -124,34 +126,85 @@ class Ended(NamedTuple):
     converged: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Shooting:
-    """The equations of a periodic orbit; a `VectorProblem` of `numerics.continuation`.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OrbitEquations(abc.ABC):
+    """Equations of a periodic orbit; a `VectorProblem` of `numerics.continuation`.
+
+    The last unknowns are the parameters, and before them the period of an autonomous system.
 
     Parameters
     ----------
     system, method : the system, and the method of its runs
-    fractions : (k + 1,) times of the nodes divided by the period, increasing; the last one is the
-        first one plus 1
     period : period of the force; None for an autonomous system, whose period is unknown
     parameters : names of the unknown parameters
     sizes : (n,) sizes of the states
-    anchor, flow : (n,) a state x_a near the first node, and x' there. The phase condition of an
-        autonomous orbit is x' . (x - x_a) = 0 at the first node, in scaled states
     scale : sizes of the unknowns, by which they are divided
     limits : see `VectorProblem`
     """
 
     system: Any
     method: Any
-    fractions: Floats
     period: Period
     parameters: tuple[str, ...]
     sizes: Floats
-    anchor: Floats
-    flow: Floats
     scale: Floats
     limits: tuple[tuple[int, float, float, str], ...] = ()
+
+    @abc.abstractmethod
+    def residual(self, u: Floats) -> Floats:
+        """Return the residual of the equations, divided by the sizes of its terms."""
+
+    @abc.abstractmethod
+    def jacobian(self, u: Floats) -> Floats:
+        """Return the derivatives of the residual by the unknowns."""
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return int(self.sizes.size)
+
+    def system_at(self, u: Floats) -> Any:
+        """Return the system with the parameters of u; ModelError if it does not admit a value."""
+        return self._systems(*u[u.size - len(self.parameters) :].tolist())
+
+    @functools.cached_property
+    def _systems(self) -> Callable[..., Any]:
+        return functools.lru_cache(maxsize=8)(
+            functools.partial(system_with, self.system, self.parameters)
+        )
+
+    def period_at(self, u: Floats) -> float:
+        """Return the period."""
+        if self.period is None:
+            return float(u[-1 - len(self.parameters)])
+        if callable(self.period):
+            return float(self.period(self.system_at(u)))
+        return float(self.period)
+
+    def tolerance(self, u: Floats) -> float:
+        """Return 0: the size of the steps decides on convergence."""
+        return 0.0
+
+    def moved(self, u: Floats, step: Floats) -> Floats:
+        """Return u after a scaled step."""
+        return np.asarray(u + self.scale * step)
+
+
+@dataclass(frozen=True, eq=False)
+class Shooting(OrbitEquations):
+    """The equations of a periodic orbit by multiple shooting.
+
+    Parameters
+    ----------
+    fractions : (k + 1,) times of the nodes divided by the period, increasing; the last one is the
+        first one plus 1
+    anchor, flow : (n,) a state x_a near the first node, and x' there. The phase condition of an
+        autonomous orbit is x' . (x - x_a) = 0 at the first node, in scaled states
+    """
+
+    fractions: Floats
+    anchor: Floats
+    flow: Floats
 
     @classmethod
     def around(
@@ -178,23 +231,18 @@ class Shooting:
         u.append(values)
         scale.append(spans)
         problem = cls(
-            system,
-            method,
             fractions,
-            period,
-            parameters,
-            sizes,
-            nodes[0].copy(),
-            flow,
-            np.concatenate(scale),
-            ends,
+            anchor=nodes[0].copy(),
+            flow=flow,
+            system=system,
+            method=method,
+            period=period,
+            parameters=parameters,
+            sizes=sizes,
+            scale=np.concatenate(scale),
+            limits=ends,
         )
         return problem, np.concatenate(u)
-
-    @property
-    def n(self) -> int:
-        """Number of states."""
-        return int(self.sizes.size)
 
     @property
     def count(self) -> int:
@@ -204,24 +252,6 @@ class Shooting:
     def nodes(self, u: Floats) -> Floats:
         """Return (k, n) the states at the nodes."""
         return u[: self.n * self.count].reshape(self.count, self.n)
-
-    def system_at(self, u: Floats) -> Differentiable:
-        """Return the system with the parameters of u; ModelError if it does not admit a value."""
-        return self._systems(*u[u.size - len(self.parameters) :].tolist())
-
-    @functools.cached_property
-    def _systems(self) -> Callable[..., Differentiable]:
-        return functools.lru_cache(maxsize=8)(
-            functools.partial(system_with, self.system, self.parameters)
-        )
-
-    def period_at(self, u: Floats) -> float:
-        """Return the period."""
-        if self.period is None:
-            return float(u[self.n * self.count])
-        if callable(self.period):
-            return float(self.period(self.system_at(u)))
-        return float(self.period)
 
     def arcs(self, u: Floats) -> Arcs:
         """Return the runs from the nodes; ModelError if one has no derivatives.
@@ -301,19 +331,9 @@ class Shooting:
             out[-1, :n] = self._phase
         return out
 
-    # ---- a VectorProblem
-
-    def tolerance(self, u: Floats) -> float:
-        """Return 0: the size of the steps decides on convergence."""
-        return 0.0
-
     def linearised(self, u: Floats) -> Family:
         """Return the derivatives of the residual by the scaled unknowns."""
         return Family(self.jacobian(u) * self.scale)
-
-    def moved(self, u: Floats, step: Floats) -> Floats:
-        """Return u after a scaled step."""
-        return np.asarray(u + self.scale * step)
 
 
 def obstacle(problem: Shooting, u: Floats, step: Floats, least: float) -> str:
@@ -394,35 +414,7 @@ def parameter_unknowns(
     return values, np.where(sizes > 0.0, sizes, 1.0), ends
 
 
-class _Equations(Protocol):
-    """Interface of equations that Newton's method solves."""
-
-    @property
-    def scale(self) -> Floats: ...
-
-    def residual(self, u: Floats) -> Floats: ...
-
-    def jacobian(self, u: Floats) -> Floats: ...
-
-    def moved(self, u: Floats, step: Floats) -> Floats: ...
-
-
-class _WithPeriod(Protocol):
-    """Equations whose last unknowns are parameters that may change the period of a force."""
-
-    @property
-    def period(self) -> Period: ...
-
-    @property
-    def parameters(self) -> tuple[str, ...]: ...
-
-    @property
-    def scale(self) -> Floats: ...
-
-    def period_at(self, u: Floats) -> float: ...
-
-
-def period_by(problem: _WithPeriod, u: Floats) -> Floats:
+def period_by(problem: OrbitEquations, u: Floats) -> Floats:
     """Return (q,) derivatives of the period of the force with respect to the parameters."""
     q = len(problem.parameters)
     found = np.zeros(q)
@@ -441,7 +433,7 @@ def period_by(problem: _WithPeriod, u: Floats) -> Floats:
     return found
 
 
-def _period_difference(problem: _WithPeriod, u: Floats, at: int, step: float) -> float:
+def _period_difference(problem: OrbitEquations, u: Floats, at: int, step: float) -> float:
     """Return the derivative of the period by a central difference of fourth order."""
     total = 0.0
     for weight, distance in ((2.0 / 3.0, 1.0), (-1.0 / 12.0, 2.0)):
@@ -463,7 +455,7 @@ def _refused(got: str) -> ModelError:
     return ModelError("find_cycle", got, needs, why, try_)
 
 
-def closed(problem: _Equations, u: Floats) -> Ended:
+def closed(problem: OrbitEquations, u: Floats) -> Ended:
     """Return the end of Newton's method with step halving from a guess `u`.
 
     Raises

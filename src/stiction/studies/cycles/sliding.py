@@ -33,12 +33,11 @@ from stiction.numerics.continuation import Dense
 from stiction.studies.cycles.bifurcations import Merged
 from stiction.studies.cycles.cycle import Cycle
 from stiction.studies.cycles.shooting import (
-    Period,
+    OrbitEquations,
     closed,
     parameter_unknowns,
     period_by,
     sizes_of,
-    system_with,
 )
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.tangents.segments import SegmentEnd, SegmentFlow
@@ -86,8 +85,8 @@ class Critical(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SlidingOrbit:
-    """The equations of an orbit at a sliding bifurcation; a `VectorProblem`.
+class SlidingOrbit(OrbitEquations):
+    """The equations of an orbit at a sliding bifurcation.
 
     The unknowns are the states at the breaks, the times of the breaks, and the parameters. For an
     autonomous system the first time is fixed, and the period is unknown.
@@ -97,35 +96,18 @@ class SlidingOrbit:
     breaks : the s events between segments; segment j begins at break j
     sides : (s, m) signs of the m switching functions in each segment
     critical : condition of the bifurcation
-    sizes : (n,) sizes of the states
     weights : (s + 1,) sizes of the event functions
     """
 
-    system: Any
-    method: Any
-    period: Period
-    parameters: tuple[str, ...]
     breaks: tuple[Break, ...]
     sides: Floats
     critical: Critical
-    sizes: Floats
     weights: Floats
-    scale: Floats
-    limits: tuple[tuple[int, float, float, str], ...] = ()
 
     @property
     def count(self) -> int:
         """Number of segments."""
         return len(self.breaks)
-
-    @property
-    def n(self) -> int:
-        """Number of states."""
-        return int(self.sizes.size)
-
-    def system_at(self, u: Floats) -> Any:
-        """Return the system with the parameters of u."""
-        return self._systems(*u[u.size - len(self.parameters) :].tolist())
 
     def flow_at(self, u: Floats) -> SegmentFlow:
         """Return the flow in single modes of the system with the parameters of u."""
@@ -133,24 +115,11 @@ class SlidingOrbit:
         return flow
 
     @functools.cached_property
-    def _systems(self) -> Any:
-        made = functools.partial(system_with, self.system, self.parameters)
-        return functools.lru_cache(maxsize=8)(made)
-
-    @functools.cached_property
     def _flows(self) -> Any:
         def flow(*values: float) -> SegmentFlow:
             return SegmentFlow(self._systems(*values), self.method, self.parameters)
 
         return functools.lru_cache(maxsize=8)(flow)
-
-    def period_at(self, u: Floats) -> float:
-        """Return the period."""
-        if self.period is None:
-            return float(u[(self.n + 1) * self.count - 1])
-        if callable(self.period):
-            return float(self.period(self.system_at(u)))
-        return float(self.period)
 
     def states(self, u: Floats) -> Floats:
         """Return (s, n) the states at the breaks."""
@@ -176,7 +145,7 @@ class SlidingOrbit:
         )
         return made, np.concatenate([u[:fixed], values])
 
-    # ---- a VectorProblem
+    # ---- the equations
 
     def residual(self, u: Floats) -> Floats:
         """Return gaps of states, event functions and critical condition, divided by their sizes."""
@@ -213,17 +182,9 @@ class SlidingOrbit:
             line[u.size - q :] += by[n + 1 :]
         return out
 
-    def tolerance(self, u: Floats) -> float:
-        """Return 0: the size of the steps decides on convergence."""
-        return 0.0
-
     def linearised(self, u: Floats) -> Dense:
         """Return the derivatives of the residual by the scaled unknowns."""
         return Dense(self.jacobian(u) * self.scale)
-
-    def moved(self, u: Floats, step: Floats) -> Floats:
-        """Return u after a scaled step."""
-        return np.asarray(u + self.scale * step)
 
     def valid(self, u: Floats) -> bool:
         """Return whether each segment stays within the region of its mode."""
@@ -365,16 +326,16 @@ def _equations(
     s = len(events)
     scale = np.concatenate([np.tile(sizes, s) * np.sqrt(s), np.full(s, fewer.period), spans])
     problem = SlidingOrbit(
-        fewer.system,
-        method_for(fewer.system, fewer.method),
-        fewer.force_period,
-        (parameter,),
         breaks,
         sides,
         critical,
-        sizes,
         np.ones(s + 1),
-        scale,
+        system=fewer.system,
+        method=method_for(fewer.system, fewer.method),
+        period=fewer.force_period,
+        parameters=(parameter,),
+        sizes=sizes,
+        scale=scale,
     )
     u = np.concatenate([states.ravel(), unknown, values])
     lines = np.abs(problem.jacobian(u) * scale)[problem.n * s :]

@@ -162,14 +162,6 @@ def test_parts_of_the_kernels_do_the_same(periodic):
     kernels._locate_cubics.plain(which, where, pair, guide, found)
     kernels._locate_cubics.py_func(which, where, pair, guide, other)
     np.testing.assert_array_equal(found, other)
-    x = np.linspace(0.0, 4.0, 30)
-    made = []
-    for run in (kernels._locate_characteristics.plain, kernels._locate_characteristics.py_func):
-        filled = (np.zeros((2, 30), dtype=np.int64), np.zeros((2, 30)), np.zeros((2, 30)))
-        run(1, x, 0.7, 1.3, pair, *filled)
-        made.append(filled)
-    for one, two in zip(*made, strict=True):
-        np.testing.assert_array_equal(one, two)
     sign, out = rng.normal(size=(2, 30)), [np.zeros((2, 30)) for _ in range(4)]
     kernels._values.plain(which, where, found, sign, pair.cubics, out[0])
     kernels._values.py_func(which, where, found, sign, pair.cubics, out[1])

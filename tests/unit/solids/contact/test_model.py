@@ -141,7 +141,7 @@ def test_slip_gives_heat_and_moves_the_origin():
     assert (out[:, k.HEAT] >= 0.0).all()
     assert (out[:, k.SPRING] >= 0.0).all()
     sticks, slides = out[:, k.STATE] == k.STICKS, out[:, k.STATE] == k.SLIDES
-    accepted = contact_pass.committed(out, history)
+    accepted = contact_pass.committed(out)
     assert_allclose(accepted.origin[sticks], history.origin[sticks], rtol=1e-14)
     assert np.array_equal(accepted.stuck, sticks)
     size = np.hypot(out[:, k.SLIP_X], out[:, k.SLIP_Y])
