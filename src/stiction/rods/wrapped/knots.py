@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 # distance of the strands of the braid from its middle, and width of the smoothing, over the radius
 # of the rod. Chosen: the given curve must not touch itself
 _BRAID, _SMOOTH = 1.35, 1.0
+# half lengths of the first and of each further turn of the braid, over the square root of the radii
+# of rod and loop. Chosen; pi over the wave number of the double helix in equilibrium
+_FIRST_TURN, _HALF_TURN = 2.0, np.pi * 12.0**0.25
 # least radius of the loop over that of the rod. Chosen
 _LEAST_LOOP = 6.0
 # radius and lay angle of the given strands of a plectoneme, over the radius of the rod, and rad.
@@ -43,6 +46,7 @@ def overhand_knot(
     """Return a straight rod tied into a loose overhand knot along x, for `Quasistatic`.
 
     The given curve is a braid of two strands that cross 2 `turns` + 1 times, a loop and two tails.
+    The braid is about as long as in equilibrium.
     The rod is straight without load, so that `Quasistatic` with self-contact first finds the
     equilibrium of the knot between its clamped ends, without friction; then the right end moves.
 
@@ -50,7 +54,7 @@ def overhand_knot(
     ----------
     section : of the rod, with a radius
     turns : the trefoil knot has 1, the cinquefoil knot 2
-    loop : radius of the given loop [m]; None for 12 radii of the rod
+    loop : radius of the given loop beside the braid [m]; None for 12 radii of the rod
     tail : length of each tail [m]; None for six times `loop`, where clamps do not affect the knot
     elements : of the rod
     pull : velocity of the right end, outwards [m/s]
@@ -173,7 +177,7 @@ def _lengths(
 def _knot(a: float, turns: int, loop: float, tail: float) -> Floats:
     """Return points of the knot at equal arclengths, smoothed."""
     crossings, beside = 2 * turns + 1, _BRAID * a
-    half = (2.0 / 3.0) * crossings * np.sqrt(loop * a)
+    half = (_FIRST_TURN + _HALF_TURN * (turns - 1)) * np.sqrt(loop * a)
     x = np.linspace(-half, half, 20 * crossings)
     angle = 0.5 * np.pi * (crossings * (x / half + 1.0) - 1.0)
     strand = np.column_stack([x, beside * np.sin(angle), beside * np.cos(angle)])
