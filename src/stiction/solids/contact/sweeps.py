@@ -69,9 +69,9 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 # entries of the record of each point, the rows of `out`; third components are zero in the plane.
-# EXCESS: trial traction minus threshold. HEAT, SPRING, POTENTIAL: friction heat, energy of the
-# tangential penalty, adhesive energy; BY_ATTRACTION: its derivative by ATTRACTION. ORIGIN: surface
-# coordinates of the origin of slip. WEIGHT: reference area of the integration point
+# EXCESS: size of the trial traction minus threshold. HEAT, SPRING, POTENTIAL: friction heat, energy
+# of the tangential penalty, adhesive energy; BY_ATTRACTION: its derivative by ATTRACTION. ORIGIN:
+# surface coordinates of the origin of slip. WEIGHT: reference area of the integration point
 (
     GAP,
     PRESSURE,
