@@ -208,7 +208,7 @@ class LennardJones(Adhesion):
 
         Raises
         ------
-        ModelError : if the best curve has no repulsion or no attraction.
+        ModelError : if the fitted curve has no repulsion or no attraction.
 
         Verified by: tests/unit/laws/test_adhesion.py::test_fit_finds_the_curve
         """
@@ -227,9 +227,8 @@ class LennardJones(Adhesion):
         if rank < 2 or p <= 0.0 or q <= 0.0:
             raise ModelError(
                 "LennardJones.fit",
-                f"data whose best curve has repulsion {p:.3g} and attraction {q:.3g}"
-                f" (of {rank} independent terms)",
-                "repulsion and attraction, both positive, from two or more gaps",
+                f"a fit of rank {rank} with repulsion {p:.3g} and attraction {q:.3g}",
+                "both positive, and rank 2: data at two or more gaps",
                 "without both there is no equilibrium gap.",
                 "add data on both sides of the largest tension, pressure positive.",
             )

@@ -75,7 +75,7 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
     raise ScenarioError(
         "--set",
         got,
-        "a path through tables of the scenario",
+        "a dotted key, all tables of which exist",
         "a single key can be changed only in a table that exists.",
         f"{near} Or {whole}" if near else whole,
     )

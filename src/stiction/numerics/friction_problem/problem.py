@@ -296,7 +296,7 @@ class FrictionSolution:
                 where,
                 f"forces with a residual of {self.residual:.1e}",
                 f"a solution, converged to {self.tol:.0e}",
-                "the bounds hold for forces with the velocities of a solution.",
+                "the interval contains the forces that give the velocities of a solution.",
                 "look at problem.existence(solution), and solve again with other `start` or `tol`.",
             )
         return admissible_forces(self.problem.local, self.ordered).interval(contact)
@@ -423,8 +423,8 @@ def _array(where: str, value: object) -> npt.NDArray[Any] | None:
     except ValueError as error:
         raise ModelError(
             f"friction_problem.{where}", repr(value), "an array of numbers",
-            "rows of unequal length do not say which component of which contact a number is.",
-            "give as many components for each contact.",
+            "in rows of unequal length the contact and component of a number are unclear.",
+            "give the same number of components for each contact.",
         ) from error  # fmt: skip
 
 

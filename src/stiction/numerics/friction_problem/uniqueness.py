@@ -44,7 +44,7 @@ _ZERO = 1e-8
 # the same below the second; in between uniqueness is not decided. The third is the largest residual
 # of a solution: velocities of small contacts have a larger relative error. Chosen
 _OTHER, _SAME, _SOLVED = 1e-4, 1e-7, 1e-10
-# largest component of y in a programme, where forces are about 1. Chosen
+# largest component of y (see `Admissible`) in a programme with forces scaled to about 1. Chosen
 _BOX = 1e7
 # number of random starts in the search for another solution. Chosen
 _STARTS = 8
@@ -96,9 +96,15 @@ class Admissible:
     directions: Floats
 
     def _rows(self, at: Floats | None, constant: float) -> tuple[Floats, Floats]:
-        """Return rows and values of inequalities for y: r = constant point + directions y in K.
+        """Return A (j, k) and b (j,) of inequalities A y <= b for forces within the cones.
 
-        With `constant` 0 they describe the recession cone.
+        The forces are constant point + directions @ y.
+
+        Parameters
+        ----------
+        at : (k,) optimum y of the last programme, for the inequalities that it violates (cutting
+            planes); None for a first polyhedron that contains the cones
+        constant : 1; with 0 the inequalities describe the recession cone of the set
         """
         local, k = self.local, self.local.n_tangent
         parts = [(np.zeros((0, self.directions.shape[2])), np.zeros(0))]
@@ -137,7 +143,7 @@ class Admissible:
         if not np.abs(objective).max(initial=0.0) > 1e-12:
             return here, np.zeros(objective.size)
         if sign > 0.0:
-            # a direction in which the force is unbounded
+            # the force is unbounded if the recession cone has a y with objective . y = 1
             rows, most = self._rows(None, 0.0)
             equal = (objective[None], np.ones(1))
             nothing = np.zeros(objective.size)
@@ -148,7 +154,7 @@ class Admissible:
         found = maximise(objective, rows, most, lambda at: self._rows(at, 1.0), box=_BOX)
         if not np.isfinite(found.value):
             return np.inf, np.full(objective.size, np.nan)
-        # an optimum on the box bounds nothing, unless such a direction is proven not to exist
+        # an optimum on the box is no bound, unless there is provably no such y
         bounded = sign < 0.0 or ray.status == "infeasible"
         if not bounded and np.abs(found.point).max() > 0.99 * _BOX:
             return np.inf, found.point

@@ -622,7 +622,7 @@ class ContactPass:
         settings = np.ones(6)
         settings[k.PENALTY] = c.tangential_stiffness
         settings[k.PER_CURRENT] = float(c.friction.per_current_area)
-        settings[k.THINS] = float(c.stretch and not self.partner.rigid)
+        settings[k.WITH_STRETCH] = float(c.stretch and not self.partner.rigid)
         settings[k.STICK_RATIO] = c.stick_ratio
         settings[k.DEPTH] = float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq)))
         return settings

@@ -1,8 +1,9 @@
 """Tractions, residual and tangent of one pass of contact: one body against one partner.
 
-A pass loads its own body alone: traction T n / J - t per reference area, with t counted per
-current area where the law says so. A rigid partner is one more node, its translation, which
-takes the opposite force. Two deformable bodies make two passes.
+A pass loads its own body alone. The traction per reference area is T n / J - J* t, where J is the
+ratio of current to reference area of the partner, and J* that of the own body if the law gives t
+per current area, else 1. A rigid partner is one more node, its translation, which takes the
+opposite force. Two deformable bodies make two passes.
 
 These are sweeps over the integration points of a pass in NumPy: boundaries have few points, so that
 compiled code would be no faster. Points are the last axis of every array. Sums have a fixed order,
@@ -67,7 +68,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# columns of the record of each point; in the plane the third entries of vectors are zero
+# entries of the record of each point, the rows of `out`; third components are zero in the plane.
+# EXCESS: size of the trial traction minus threshold. HEAT, SPRING, POTENTIAL: friction heat, energy
+# of the tangential penalty, adhesive energy; BY_ATTRACTION: its derivative by ATTRACTION. ORIGIN:
+# surface coordinates of the origin of slip. WEIGHT: reference area of the integration point
 (
     GAP,
     PRESSURE,
@@ -102,13 +106,15 @@ Bools = npt.NDArray[np.bool_]
 OUT = 29
 # recorded values of points without a partner, where they are not zero
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
-# entries of the settings of a pass
-PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
+# entries of the settings of a pass: tangential penalty [Pa/m]; whether t is per current area;
+# whether J is computed, else 1; factor of tensile tractions; factor of the threshold of points that
+# stuck; depth of the adhesive potential [J/m^2]
+PENALTY, PER_CURRENT, WITH_STRETCH, ATTRACTION, STICK_RATIO, DEPTH = range(6)
 # fraction of points: if fewer have tractions, tangents are computed for these alone. Chosen: it
 # affects the time only
 _MOSTLY_ACTIVE = 0.8
-# rows of a point on a boundary: place, tangents, second derivatives; of functions: value, then
-# derivatives
+# rows of a point on a boundary: position, tangents a_a, their derivatives a_a,b; of shape
+# functions: value, then derivatives along the surface coordinates
 PLACE, ALONG = range(2)
 VALUE, RATE = range(2)
 # most coordinates of a surface
@@ -151,7 +157,7 @@ class ContactState(NamedTuple):
     frictional : (p,) whether friction acts on it
     normal_traction, slope : (p,) normal traction T [Pa] and dT/dg [Pa/m]
     by_gap, by_stretch : (p,) derivatives of the threshold [Pa/m], [Pa]
-    per_area : (p,) reference area per area that shear is counted per [1]
+    area_ratio : (p,) J*, current over reference area if t is per current area, else 1
     surface, slide : (SURFACE, d, p) and (SLIDE, d, p) rows of `interface_rates` and of
         `interface_tractions`
     """
@@ -162,7 +168,7 @@ class ContactState(NamedTuple):
     slope: Floats
     by_gap: Floats
     by_stretch: Floats
-    per_area: Floats
+    area_ratio: Floats
     surface: Floats
     slide: Floats
 
@@ -202,7 +208,7 @@ def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: F
 
 
 def _surface_at(
-    points: Floats, thins: bool, kinematics: ContactKinematics, s: Floats
+    points: Floats, with_stretch: bool, kinematics: ContactKinematics, s: Floats
 ) -> tuple[Floats, Any]:
     """Fill in the partner's surface at the closest points; return gaps and stretches.
 
@@ -215,7 +221,7 @@ def _surface_at(
     gap = dot(points - places[PLACE], s[NORMAL])
     s[TANGENT : TANGENT + m, :d] = places[ALONG:d]
     rows = [(TURN, places)]
-    if thins:
+    if with_stretch:
         s[REFERENCE : REFERENCE + m, :d] = kinematics.reference_places[ALONG:d]
         rows.append((REFERENCE_TURN, kinematics.reference_places))
     for row, a, b in derivative_layout(m).pairs:
@@ -224,7 +230,7 @@ def _surface_at(
                 values[row]
             )
     s[STRETCHING, :m], stretch = 0.0, np.ones_like(gap)
-    if thins:
+    if with_stretch:
         stretch = surface_stretch(m, s)
     projected_surface(gap, m, s)
     return gap, stretch
@@ -275,7 +281,7 @@ def _record_friction(
     d = slip.shape[0]
     tangents = kinematics.closest_places[ALONG:d]
     recorded = state.frictional & ((out[THRESHOLD] > 0.0) | ~slips)
-    weight = out[WEIGHT] * state.per_area
+    weight = out[WEIGHT] * state.area_ratio
     metric = np.stack([np.stack([dot(a, b) for b in tangents]) for a in tangents])
     coordinate_change = solve(metric, np.stack([dot(slip, a) for a in tangents])) * kinematics.span
     for column, value in (
@@ -302,7 +308,7 @@ def _record(
     """Record tractions, potential and force of every point."""
     traction, trial = state.slide[TRACTION], state.slide[TRIAL]
     d = traction.shape[0]
-    w, j = out[WEIGHT], state.per_area
+    w, j = out[WEIGHT], state.area_ratio
     pressure = state.normal_traction / out[STRETCH]
     out[GAP], out[PRESSURE] = gap, pressure
     # in the plane the component along the own boundary, in space the magnitude
@@ -336,9 +342,9 @@ def tractions(
     Parameters
     ----------
     out : (OUT, p), filled in; see the names above
-    tangent : (m, d, p) from `own_points`
+    tangent : (m, d, p) d area / d tangents, from `own_points`; in the plane the unit tangent
     requested : (p,) states of the return map, FREE, or STUCK
-    normal : (p,) whether the line to the closest point is normal
+    normal : (p,) whether the closest point is an orthogonal projection on the partner
     kinematics : of the partner at closest points and origins of slip
     history : (m, p) coordinates of the origins of slip at the last accepted step [m]
     settings : of the pass
@@ -350,13 +356,13 @@ def tractions(
     c_n, c_t = tables
     m, d, count = tangent.shape
     s, slide = np.empty((SURFACE, d, count)), np.zeros((_slide_rows(d), d, count))
-    gap, stretch = _surface_at(out[X : X + d], settings[THINS] > 0.0, kinematics, s)
+    gap, stretch = _surface_at(out[X : X + d], settings[WITH_STRETCH] > 0.0, kinematics, s)
     traction, slope = adhesion(gap, c_n)
     threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
     tensile = traction < 0.0
     traction = np.where(tensile, settings[ATTRACTION] * traction, traction)
     slope = np.where(tensile, settings[ATTRACTION] * slope, slope)
-    per_area = out[OWN_STRETCH] if settings[PER_CURRENT] > 0.0 else np.ones(count)
+    area_ratio = out[OWN_STRETCH] if settings[PER_CURRENT] > 0.0 else np.ones(count)
     out[STRETCH], out[THRESHOLD] = stretch, threshold
     out[ORIGIN : ORIGIN + m] = kinematics.coordinate
     out[NORMAL_X : NORMAL_X + d] = s[NORMAL]
@@ -367,7 +373,7 @@ def tractions(
     if frictional.any():
         slips = _return_map(requested, threshold, settings, kinematics, slide)
     state = ContactState(
-        has_closest, frictional, traction, slope, by_gap, by_stretch, per_area, s, slide
+        has_closest, frictional, traction, slope, by_gap, by_stretch, area_ratio, s, slide
     )
     _record(gap, tensile, tangent, settings, c_n, state, out)
     if frictional.any():
@@ -399,7 +405,7 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
     np.add.at(residual.reshape(-1), places.ravel(), nodal_forces.ravel())
 
 
-def _derivatives(thins: bool, out: Floats, state: ContactState) -> tuple[Floats, Floats]:
+def _derivatives(with_stretch: bool, out: Floats, state: ContactState) -> tuple[Floats, Floats]:
     """Return the derivatives of normal and tangential tractions, (BLOCKS, d, d, p) each."""
     gap, stretch, s = out[GAP], out[STRETCH], state.surface
     d = s.shape[1]
@@ -407,7 +413,7 @@ def _derivatives(thins: bool, out: Floats, state: ContactState) -> tuple[Floats,
     normal, shear = np.zeros((2, BY_RATE + m, d, d, gap.size))
     normal_derivatives(gap, state.normal_traction, state.slope, stretch, m, s, normal)
     by_stretch = state.by_stretch
-    if not thins:
+    if not with_stretch:
         # tractions do not depend on the stretch of the partner
         by_stretch = np.zeros_like(gap)
         back = state.normal_traction / stretch * s[NORMAL]
@@ -474,8 +480,8 @@ def tangents(
         values[active] = part
         return
     n, p = functions.shape[1:]
-    normal, shear = _derivatives(settings[THINS] > 0.0, out, state)
-    j = state.per_area
+    normal, shear = _derivatives(settings[WITH_STRETCH] > 0.0, out, state)
+    j = state.area_ratio
     # derivatives of the total traction by the own point, the closest point and its tangents
     by_point = normal[BY_POINT] - j * shear[BY_POINT]
     by_translation = shear[BY_PARTNER] + shear[BY_ORIGIN] if rigid else shear[BY_PARTNER]

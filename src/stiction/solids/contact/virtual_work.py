@@ -103,7 +103,7 @@ class MortarPass(SegmentedPass):
     def _constants(self) -> Floats:
         """The settings of a pass; tractions are per own reference area, independent of J."""
         settings = super()._constants.copy()
-        settings[k.THINS] = 0.0
+        settings[k.WITH_STRETCH] = 0.0
         return settings
 
     # ------------------------------------------------------------ the blocks of tangents

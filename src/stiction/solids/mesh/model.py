@@ -363,7 +363,7 @@ def rectangle(
     ----------
     width, height : [m], > 0
     cells : how many along x and along y
-    grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
+    grading_x, grading_y : values from 0 to 1 at the ends of cells; None for equal cells
     """
     _extents("rectangle", width=width, height=height)
     why = "it is the lower left corner."
@@ -388,7 +388,7 @@ def cap(
     height : in the middle [m]
     half_width : of the base [m]; the sides are vertical
     cells : how many along x and along y
-    grading_x, grading_y : values from 0 to 1 between the cells; equal cells when None
+    grading_x, grading_y : values from 0 to 1 at the ends of cells; None for equal cells
 
     Examples
     --------
@@ -432,9 +432,9 @@ def half_disc(
     across : cells of the ring
     inner : distance of the corners of the rectangle from the centre over the radius, below
         0.9, so that the ring has some thickness
-    grading_arc : values from 0 to 1 between the cells on the arc, from the right end; equal
-        cells when None
-    grading_across : values from 0 to 1 between the cells of the ring, outward
+    grading_arc : values from 0 to 1 at the ends of cells on the arc, from its right end; None for
+        equal cells
+    grading_across : values from 0 to 1 at the ends of cells across the ring, outward
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_half_disc
 

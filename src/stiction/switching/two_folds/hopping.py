@@ -3,7 +3,7 @@
 A hop is an arc of the orbit from the surface h = 0 back to it. At the distance rho from an
 invisible two-fold its height is of order rho^2, which is below the rounding errors of h(x) although
 rho is not small against those of x. So hops are integrated in local coordinates: the offset
-X = x - x* from the two-fold x*, which `pinning` gives beyond its last digit, and h itself as a
+X = x - x* from the two-fold x*, which `refinement` gives beyond its last digit, and h itself as a
 state with the rate L = grad h . f. Nearest to the two-fold L comes from its Taylor series in X,
 without cancellation. Hops grow with each revolution; when they are large enough, the kernels of
 `flow` continue in the states x.
@@ -86,7 +86,7 @@ def hop_away(
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_hops_of_the_exact_model
     """
     from stiction.switching.two_folds.finding import two_fold
-    from stiction.switching.two_folds.pinning import pinned
+    from stiction.switching.two_folds.refinement import correction
 
     scale = np.asarray(system.compiled.scale)
     try:
@@ -96,17 +96,17 @@ def hop_away(
     star = np.asarray(point.x)
     if any(point.visible) or not float(np.max(np.abs(x - star) / scale)) <= NEAREST:
         return None
-    pin = pinned(point.probe, star)
+    fine = correction(point.probe, star)
     # remove the rounding error of the start normal to the surface: it exceeds the first heights
     normal = system.gradient(x)[surface] * scale
     beside = float(system.surfaces_at(x)[surface]) * normal / float(normal @ normal)
-    offset = (x - star) - pin.low - scale * beside
+    offset = (x - star) - fine.low - scale * beside
     distance = float(np.max(np.abs(offset) / scale))
-    error = pin.error + float(np.max(np.abs(beside)))
+    error = fine.error + float(np.max(np.abs(beside)))
     if not error < _KNOWN * distance:
         return None
     bends = {1.0: point.Kpp, -1.0: point.Kmm}
-    hopper = _Hopper(system, (star, pin.low), surface, signs, energies, bends)
+    hopper = _Hopper(system, (star, fine.low), surface, signs, energies, bends)
     return hopper.run(offset, t_end, error / distance)
 
 

@@ -11,7 +11,7 @@ from stiction.switching.ensembles.study import ensemble
 from stiction.switching.methods import EventDriven
 from stiction.switching.two_folds.finding import two_fold
 from stiction.switching.two_folds.hopping import hop_away
-from stiction.switching.two_folds.pinning import pinned
+from stiction.switching.two_folds.refinement import correction
 
 J1, J2 = -1.2, -1.5
 
@@ -90,11 +90,11 @@ def test_the_place_beyond_its_digits():
     # Newton's method in 113 bits, from the parameters as they are rounded
     digits = "0.1858999999999999645385", "-0.0301216999999996830718", "-1.0369999999999996077630"
     found = two_fold(st.WheelOnTurntable(), [0.1859, -0.03012, -1.037])
-    pin = pinned(found.probe, np.asarray(found.x))
+    fine = correction(found.probe, np.asarray(found.x))
     off = np.array(
         [float(Fraction(d) - Fraction(float(v))) for d, v in zip(digits, found.x, strict=True)]
     )
-    assert np.max(np.abs(off - pin.low)) < min(0.1 * pin.error, 2.5e-16)
+    assert np.max(np.abs(off - fine.low)) < min(0.1 * fine.error, 2.5e-16)
     assert np.max(np.abs(off)) > 3e-16
 
 
