@@ -183,28 +183,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
             kind=Kind.CONDITION,
         )
     )
-    sine = _worst(history, "parallel")
-    if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
-        sine = -float(history.parallel[0]), float(history.parallel[1])
-    least = float(np.sin(np.deg2rad(10.0)))
-    note = "sine of the angle at contact points; below ten degrees rods have contact along a line"
-    if sine[1] is None:
-        results.append(
-            Check(
-                "rods_not_parallel",
-                None,
-                None,
-                least,
-                None,
-                "no contact point of crossing rods",
-                kind=Kind.AT_LEAST,
-            )
-        )
-    else:
-        ok = bool(-sine[0] >= least)
-        results.append(
-            Check("rods_not_parallel", ok, -sine[0], least, sine[1], note, kind=Kind.AT_LEAST)
-        )
+    results.append(_not_parallel(history))
     depth, when = _worst(history, "depth")
     gap = (depth, when) if depth > 0.0 else (0.0, None)
     # sections without a radius, whose rods touch nothing, have NaN
@@ -279,6 +258,19 @@ def _bounded(mu: Floats, history: RodHistory) -> Check:
 
 def _mass(rods: Rods) -> float:
     return sum(rod.section.line_density * rod.rest_length for rod in rods.rods)
+
+
+def _not_parallel(history: RodHistory) -> Check:
+    """Return the check of the angles at contact points of crossing rods."""
+    name, least = "rods_not_parallel", float(np.sin(np.deg2rad(10.0)))
+    value, when = _worst(history, "parallel")
+    if history.parallel[0] < -value or (when is None and history.parallel[0] < 1.0):
+        value, when = -float(history.parallel[0]), float(history.parallel[1])
+    if when is None:
+        note = "no contact point of crossing rods"
+        return Check(name, None, None, least, None, note, kind=Kind.AT_LEAST)
+    note = "sine of the angle at contact points; below ten degrees rods have contact along a line"
+    return Check(name, bool(-value >= least), -value, least, when, note, kind=Kind.AT_LEAST)
 
 
 def _subsonic(rods: Rods, history: RodHistory) -> Check:
