@@ -67,7 +67,16 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# columns of the record of each point; in the plane the third entries of vectors are zero
+# columns of the record of each point, with units of the plane; the third entries of vectors are
+# then zero. Areas A are reference areas of the own boundary, weighted for integration:
+#   GAP [m], PRESSURE: normal traction T / STRETCH [Pa], SHEAR: tangential traction [Pa]
+#   STATE: NONE, STICKS or SLIDES; THRESHOLD of sliding and EXCESS of the trial traction [Pa]
+#   HEAT of friction in the step, SPRING: energy of the stick spring [J/m]
+#   POTENTIAL of adhesion [J/m], BY_ATTRACTION: its derivative by the attraction factor [J/m]
+#   STRETCH of the partner at the closest point, OWN_STRETCH: current over reference area [1]
+#   WEIGHT: A [m], ORIGIN, ORIGIN_2: coordinates of the origin of slip [m]
+#   X, Y, Z: place of the point [m], FORCE on the own body [N/m], SLIP in the step [m]
+#   NORMAL of the partner [1]; of the mortar method FRICTION_FORCE A t [N/m], SLIP_STEP [m]
 (
     GAP,
     PRESSURE,
@@ -102,7 +111,9 @@ Bools = npt.NDArray[np.bool_]
 OUT = 29
 # recorded values of points without a partner, where they are not zero
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
-# entries of the settings of a pass
+# entries of the settings of a pass: tangential stiffness [Pa/m]; whether shear counts per current
+# area, and whether the normal traction falls with the partner's stretch (0 or 1); factor of the
+# attraction [1]; ratio of static to sliding threshold [1]; depth of the potential at gap_eq [J/m^2]
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
 # fraction of points: if fewer have tractions, tangents are computed for these alone. Chosen: it
 # affects the time only
