@@ -189,16 +189,9 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     least = float(np.sin(np.deg2rad(10.0)))
     note = "sine of the angle at contact points; below ten degrees rods have contact along a line"
     if sine[1] is None:
+        note = "no contact point of crossing rods"
         results.append(
-            Check(
-                "rods_not_parallel",
-                None,
-                None,
-                least,
-                None,
-                "no contact point of crossing rods",
-                kind=Kind.AT_LEAST,
-            )
+            Check("rods_not_parallel", None, None, least, None, note, kind=Kind.AT_LEAST)
         )
     else:
         ok = bool(-sine[0] >= least)
