@@ -75,7 +75,7 @@ class StrikeSlipFault(FaultSystem):
         depths = [self.seismic_depth, self.seismic_depth + self.transition]
         a = np.interp(depth, depths, [self.a_shallow, self.a_deep])
         # mu of steady sliding, theta = L / V, of the deepest cells
-        deep = AgeingLaw(self.a_deep, self.b, self.slip_length, _MU0, _SPEED0)
+        deep = AgeingLaw(float(a[-1]), self.b, self.slip_length, _MU0, _SPEED0)
         mu = float(deep.coefficient(plates, deep.steady_state(plates)))
         return Fault(
             AgeingLaw(a=a, b=self.b, length=self.slip_length, mu0=_MU0, speed0=_SPEED0),

@@ -235,24 +235,25 @@ class Problem:
         except (ValueError, OverflowError, ZeroDivisionError):
             # no law has these values, or a user's law takes the logarithm of a negative number;
             # the residual is larger than any other
-            return np.full(self.rows, _FAILED_RESIDUAL * self._size), 0
+            return np.full(self.rows, _FAILED_RESIDUAL * self.size), 0
         parts = [
             ((f - d) / s)[mask]
             for f, d, s, mask in zip(forces, self.data, self.scales, self.masks, strict=True)
         ]
         r = np.concatenate(parts)
         if not np.isfinite(r).all():
-            return np.full(self.rows, _FAILED_RESIDUAL * self._size), 0
+            return np.full(self.rows, _FAILED_RESIDUAL * self.size), 0
         return r, events
 
     @property
-    def _size(self) -> float:
+    def size(self) -> float:
+        """Largest range of the data of a curve, in units of the residuals."""
         return float(max(np.ptp(d) / s.min() for d, s in zip(self.data, self.scales, strict=True)))
 
     @property
     def exact(self) -> float:
         """Sum of squared residuals below which the data are fitted exactly, to seven digits."""
-        return self.rows * (1e-7 * self._size) ** 2
+        return self.rows * (1e-7 * self.size) ** 2
 
     @property
     def has_events(self) -> bool:

@@ -91,12 +91,16 @@ def minimised(
     inside = np.minimum(inside, largest - np.minimum(room, 0.25 * (largest - least)))
     bounded = np.isfinite(least).any() or np.isfinite(largest).any()
 
+    # `gtol` is an absolute tolerance: residuals are divided by a power of two next to the range of
+    # the data, which changes no digit
+    unit = math.ldexp(1.0, math.frexp(problem.size)[1])
+
     def misfit(x: Floats) -> Floats:
         problem.prepare(full(x), profiled)
-        return problem.residuals(full(x), profiled)
+        return problem.residuals(full(x), profiled) / unit
 
     def slopes(x: Floats) -> Floats:
-        return np.asarray(problem.jacobian(full(x), profiled)[:, free])
+        return np.asarray(problem.jacobian(full(x), profiled)[:, free]) / unit
 
     # far from the data a law may overflow; such a step is rejected
     with np.errstate(over="ignore", invalid="ignore"):
@@ -111,7 +115,7 @@ def minimised(
             gtol=1e-15,
             max_nfev=most,
         )
-    return Minimum(full(result.x), 2.0 * float(result.cost), bool(result.status > 0))
+    return Minimum(full(result.x), 2.0 * float(result.cost) * unit**2, bool(result.status > 0))
 
 
 def best(problem: Problem, seed: int) -> tuple[Minimum, int, list[Minimum]]:

@@ -60,7 +60,8 @@ class CompiledLaw:
     commit : address for `law_value` that commits the state of a contact after a step
     event : address for `law_value` that applies the state jump of an event, whose number is
         passed as the speed; 0 if there is none
-    share : address for `share_term`; 0 if the law has no such formula
+    share : address for `share_term`, the Taylor coefficients in time of the weakening function
+        e = (mu - mu_kinetic) / (mu_static - mu_kinetic); 0 if the law has no such formula
     n_state, first_state : number of states of a contact, and the column of the first
 
     Parameters

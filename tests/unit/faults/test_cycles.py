@@ -154,6 +154,11 @@ def test_the_benchmark_starts_in_equilibrium():
     assert deep == pytest.approx(0.008 / 1e-9, rel=1e-9)
 
 
+def test_a_fault_that_ends_within_the_weakening_zone_starts_in_steady_sliding():
+    v, theta = StrikeSlipFault(cells=20, length=12e3).assembled().start()
+    assert theta * v == pytest.approx(np.full(20, 0.008), rel=1e-9)
+
+
 def test_limits_end_a_run_that_says_so():
     run = st.solve(SLIDER, Cycles(max_steps=50), (0.0, 3000.0), save=3, throw=False)
     assert run.status is Status.WORK_LIMIT

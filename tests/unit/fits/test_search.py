@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from fit_cases import cases
 
-from stiction.fits import Free, search
+from stiction.fits import Free, ImposedSlip, search
 from stiction.fits.problem import Problem
 from stiction.fits.search import Minimum, best, minimised
 from stiction.laws import StaticKinetic
@@ -111,6 +111,22 @@ def test_evolution_finds_the_same_valley_in_other_units_of_force():
     _, usual = stick_slip()
     law = asked.coordinates.physical(found.y)[:2]
     assert law == pytest.approx(asked.coordinates.physical(usual.y)[:2], rel=1e-3)
+
+
+def test_a_search_ends_at_the_same_law_in_nanonewtons():
+    case = cases(120)["Stribeck"]
+    law = case.law
+    rig = ImposedSlip(offset=0.0, drift=0.0)
+    ends = []
+    for unit in (1.0, 1e-9):
+        curve = case.drawn(0)
+        force, normal = unit * (curve.force - curve.force.mean()), unit * curve.normal_force
+        curve = dataclasses.replace(curve, force=force, normal_force=normal)
+        asked = Problem(type(law), rig, [curve], None, {})
+        start = [1.1 * case.truth[q.name] for q in asked.parameters]
+        end = minimised(asked, asked.coordinates.coordinates(np.array(start)))
+        ends.append(asked.coordinates.physical(end.y))
+    assert ends[1] == pytest.approx(ends[0], rel=1e-6)
 
 
 def test_searches_that_agree_on_noise_are_followed_by_nothing():

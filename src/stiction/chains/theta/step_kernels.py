@@ -59,22 +59,22 @@ class Sums(NamedTuple):
     """Sums over masses in a step, for the ledger; `close_ledger` gives them their factors.
 
     kinetic, stored : twice the kinetic energy, and the energy of links, after the step [J]
-    viscous, spread : sums of c and of k times the squared rates of elongation [W], [J/s^2]
+    viscous, rate_stored : sums of c and of k times the squared rates of elongation [W], [J/s^2]
     inertia : sum of m times the squared velocity changes [J]
     heat : friction heat [J]
-    pushed, ridden : velocity times load vector [m/s]; force on the belt [N]
-    stopped : twice the kinetic energy, relative to the belt, removed from stuck masses [J]
+    load_rate, belt_force : velocity times load vector [m/s]; force of the belt on the masses [N]
+    removed : twice the kinetic energy, relative to the belt, removed from stuck masses [J]
     """
 
     kinetic: float
     stored: float
     viscous: float
-    spread: float
+    rate_stored: float
     inertia: float
     heat: float
-    pushed: float
-    ridden: float
-    stopped: float
+    load_rate: float
+    belt_force: float
+    removed: float
 
 
 # return codes of a kernel
@@ -209,20 +209,20 @@ def close_ledger(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) 
     """Add the sums over all masses, the last link and the plate to the ledger."""
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
     n, h, belt = p.n, p.h, p.belt
-    kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped = sums
+    kinetic, stored, viscous, rate_stored, inertia, heat, load_rate, belt_force, removed = sums
     rate, elongation = system.solution[n - 1] + belt, motion.x[n - 1]
     # the link on the right of the last mass
     stored += masses.stiffness[n] * elongation * elongation
     viscous += masses.damping[n] * rate * rate
-    spread += masses.stiffness[n] * rate * rate
-    work = h * (pull * pushed + belt * ridden)
+    rate_stored += masses.stiffness[n] * rate * rate
+    work = h * (pull * load_rate + belt * belt_force)
     if p.plates:
-        plate_stored, plate_spread, plate_work = plate_sums(p, f, now.step)
+        plate_stored, plate_rate_stored, plate_work = plate_sums(p, f, now.step)
         stored += plate_stored
-        spread += plate_spread
+        rate_stored += plate_rate_stored
         work += plate_work
     # (theta - 1/2) (|dv|_M^2 + |dx|_K^2), and the kinetic energy removed from stuck masses
-    dissipated = (p.theta - 0.5) * (inertia + h * h * spread) + 0.5 * stopped
+    dissipated = (p.theta - 0.5) * (inertia + h * h * rate_stored) + 0.5 * removed
     t = time_after(p, now.step)
     balance(now, t, 0.5 * kinetic, 0.5 * stored, work, h * viscous, dissipated, heat)
     now.step += 1
@@ -246,7 +246,7 @@ def record_wrong_slip(now: Progress, slip: float, t: float) -> None:
 @kernel
 def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     """Return twice the energy of plate springs, that of its change, and the work of the plate."""
-    stored = spread = work = 0.0
+    stored = rate_stored = work = 0.0
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
     place = p.plate_speed * (p.t_start + (step + 1) * p.h)
     for i in range(p.n):
@@ -256,9 +256,9 @@ def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
         mean = elongation - (1.0 - p.theta) * p.h * rate
         # twice the stored energy; the work of the plate is its force at theta times V_p h
         stored += masses.plate_stiffness[i] * elongation * elongation
-        spread += masses.plate_stiffness[i] * rate * rate
+        rate_stored += masses.plate_stiffness[i] * rate * rate
         work += masses.plate_stiffness[i] * mean
-    return stored, spread, p.h * p.plate_speed * work
+    return stored, rate_stored, p.h * p.plate_speed * work
 
 
 @kernel(inline=True)

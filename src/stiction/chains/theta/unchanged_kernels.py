@@ -109,8 +109,10 @@ def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    lost = speed_before = x_before = 0.0
+    kinetic = stored = viscous = rate_stored = inertia = heat = load_rate = belt_force = removed = (
+        0.0
+    )
+    belt_momentum = speed_before = x_before = 0.0
     for i in range(n):
         w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
         motion.friction[i] = force
@@ -126,24 +128,34 @@ def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -
         inertia += mass * du * du
         stuck = modes.now[i] == 0
         # a stuck mass gets the belt speed, as in `move`
-        ringing = u if stuck else 0.0
+        removed_velocity = u if stuck else 0.0
         u = 0.0 if stuck else u
-        stopped += mass * ringing * ringing
-        lost += mass * ringing
+        removed += mass * removed_velocity * removed_velocity
+        belt_momentum += mass * removed_velocity
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
         # energies of the link on the left
-        spin, elongation = speed - speed_before, x - x_before
+        elongation_rate, elongation = speed - speed_before, x - x_before
         stored += masses.stiffness[i] * elongation * elongation
-        spread += masses.stiffness[i] * spin * spin
-        viscous += masses.damping[i] * spin * spin
+        rate_stored += masses.stiffness[i] * elongation_rate * elongation_rate
+        viscous += masses.damping[i] * elongation_rate * elongation_rate
         gain = -h * force * w
         heat += gain
         gain -= motion.heat_low[i]
         total = motion.heat[i] + gain
         motion.heat_low[i] = (total - motion.heat[i]) - gain
         motion.heat[i] = total
-        pushed += masses.load_vector[i] * speed
-        ridden += force
+        load_rate += masses.load_vector[i] * speed
+        belt_force += force
         speed_before, x_before = speed, x
-    return Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped)
+    return Sums(
+        kinetic,
+        stored,
+        viscous,
+        rate_stored,
+        inertia,
+        heat,
+        load_rate,
+        belt_force - belt_momentum / h,
+        removed,
+    )

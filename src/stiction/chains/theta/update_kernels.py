@@ -68,19 +68,21 @@ def update_state(
     n, t, before = p.n, time_after(p, now.step), now.events
     done = 0
     # partial sums of BLOCK masses
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    kinetic = stored = viscous = rate_stored = inertia = heat = load_rate = belt_force = removed = (
+        0.0
+    )
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate, p.exact)
         kinetic += sums.kinetic
         stored += sums.stored
         viscous += sums.viscous
-        spread += sums.spread
+        rate_stored += sums.rate_stored
         inertia += sums.inertia
         heat += sums.heat
-        pushed += sums.pushed
-        ridden += sums.ridden
-        stopped += sums.stopped
+        load_rate += sums.load_rate
+        belt_force += sums.belt_force
+        removed += sums.removed
         while done < crossed and lists[done].changed < last:
             # heat is computed with the friction in the step; after the step friction differs
             i = lists[done].changed
@@ -96,7 +98,7 @@ def update_state(
         f,
         now,
         pull,
-        Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
+        Sums(kinetic, stored, viscous, rate_stored, inertia, heat, load_rate, belt_force, removed),
     )
     if now.events == before:
         return False
@@ -124,8 +126,10 @@ def move(
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
-    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
-    lost = 0.0
+    kinetic = stored = viscous = rate_stored = inertia = heat = load_rate = belt_force = removed = (
+        0.0
+    )
+    belt_momentum = 0.0
     speed_before = system.solution[first - 1] + belt if first > 0 else 0.0
     x_before = motion.x[first - 1] if first > 0 else 0.0
     for i in range(first, last):
@@ -148,18 +152,18 @@ def move(
         # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old for
         # ever (formulas sheet, section 5)
         stuck = exact & (mode == 0)
-        ringing = u if stuck else 0.0
+        removed_velocity = u if stuck else 0.0
         u = 0.0 if stuck else u
-        stopped += mass * ringing * ringing
-        # the belt takes this momentum, as a force lost / h
-        lost += mass * ringing
+        removed += mass * removed_velocity * removed_velocity
+        # the belt takes this momentum, as a force belt_momentum / h
+        belt_momentum += mass * removed_velocity
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
         # twice the energies of the link on the left, and its damping power
-        spin, elongation = speed - speed_before, x - x_before
+        elongation_rate, elongation = speed - speed_before, x - x_before
         stored += masses.stiffness[i] * elongation * elongation
-        spread += masses.stiffness[i] * spin * spin
-        viscous += masses.damping[i] * spin * spin
+        rate_stored += masses.stiffness[i] * elongation_rate * elongation_rate
+        viscous += masses.damping[i] * elongation_rate * elongation_rate
         # friction heat -h F w with friction and slip rate at theta
         gain = -h * force * w
         heat += gain
@@ -169,7 +173,17 @@ def move(
         total = motion.heat[i] + gain
         motion.heat_low[i] = (total - motion.heat[i]) - gain
         motion.heat[i] = total
-        pushed += masses.load_vector[i] * speed
-        ridden += force
+        load_rate += masses.load_vector[i] * speed
+        belt_force += force
         speed_before, x_before = speed, x
-    return Sums(kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped)
+    return Sums(
+        kinetic,
+        stored,
+        viscous,
+        rate_stored,
+        inertia,
+        heat,
+        load_rate,
+        belt_force - belt_momentum / h,
+        removed,
+    )

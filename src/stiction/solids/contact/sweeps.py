@@ -68,10 +68,16 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# entries of the record of each point, the rows of `out`; third components are zero in the plane.
-# EXCESS: size of the trial traction minus threshold. HEAT, SPRING, POTENTIAL: friction heat, energy
-# of the tangential penalty, adhesive energy; BY_ATTRACTION: its derivative by ATTRACTION. ORIGIN:
-# surface coordinates of the origin of slip. WEIGHT: reference area of the integration point
+# columns of the record of each point, with units of the plane; the third entries of vectors are
+# then zero. Areas A are reference areas of the own boundary, weighted for integration:
+#   GAP [m], PRESSURE: normal traction T / STRETCH [Pa], SHEAR: tangential traction [Pa]
+#   STATE: NONE, STICKS or SLIDES; THRESHOLD of sliding and EXCESS of the trial traction [Pa]
+#   HEAT of friction in the step, SPRING: energy of the stick spring [J/m]
+#   POTENTIAL of adhesion [J/m], BY_ATTRACTION: its derivative by the attraction factor [J/m]
+#   STRETCH of the partner at the closest point, OWN_STRETCH: current over reference area [1]
+#   WEIGHT: A [m], ORIGIN, ORIGIN_2: coordinates of the origin of slip [m]
+#   X, Y, Z: place of the point [m], FORCE on the own body [N/m], SLIP in the step [m]
+#   NORMAL of the partner [1]; of the mortar method FRICTION_FORCE A t [N/m], SLIP_STEP [m]
 (
     GAP,
     PRESSURE,

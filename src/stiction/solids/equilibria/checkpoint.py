@@ -1,7 +1,22 @@
 """Checkpoints of load steps, arclength steps and time steps: the state as arrays, and back.
 
 A run that continues from a checkpoint equals the uninterrupted run to the last bit. The names of
-the arrays are part of the file format, and stay when an attribute is renamed.
+the arrays are part of the file format, and stay when an attribute is renamed:
+
+- `u`, `residual`, `internal` (nodes, d): displacements [m], residual and internal forces [N/m]
+- `history<i>_*`, `found<i>_*`, `out<i>`: origins of slip, closest points and records (p, OUT) of
+  the p points of pass i; `coupled<i>_rows`, `_columns`: pairs of nodes in the tangent's pattern
+- `counts`: Newton iterations, step halvings, steps, further factorisations, missed samples
+- `step`: next step length, and whether the predictor extrapolates; `before_time`, `before_u`: the
+  state before the last one, from which it does
+- `stage`, `stage_base`, `stage_angles`: stage of the conditions, and the state at its start
+- `ways`: number of unstable modes or its parity, and 1 for the number; `places`: number of
+  bifurcations located so far
+- `joined` (k, 3): activated contact pairs; `strays` (k, 4): closest approach of other pairs
+- `row_*`, `steps_*`: saved samples, and all accepted steps; `extremes`, `pulled`: `Extremes`
+- `missed` (n, 2), `bent` (n, 1 + 2 bodies): points without a closest point, and parasitic energies
+- `balance<i>` (n, 2, d): forces on both sides of contact i [N/m]
+- `motion`, `motion_rates`: of `dynamics.stepper`; `path*`: of `arclength`
 """
 
 from __future__ import annotations
@@ -98,7 +113,6 @@ def pack(stepper: LoadStepper) -> Arrays:
         "analysed": stepper.workspace.analysed,
         "step": np.array([stepper.dt, float(stepper.extrapolate)]),
         "stage": np.array(stepper.problem.stage),
-        # unstable modes of the last state, bifurcations located so far, activated contact pairs
         "ways": np.array(stepper.monitor.last or (-1, 0), dtype=np.int64),
         "places": np.array(stepper.monitor.located),
         "joined": np.array(stepper.active_pairs, dtype=np.int64).reshape(-1, 3),
@@ -208,8 +222,6 @@ def pack_record(record: Recorder) -> Arrays:
                 seen.backward,
             ]
         ),
-        # points in tension, points without partner, parasitic energies, approaches of unpaired
-        # bodies
         "pulled": seen.in_tension,
         "missed": np.array(record.without_partner, dtype=np.float64).reshape(-1, 2),
         "bent": np.array(record.parasitic),

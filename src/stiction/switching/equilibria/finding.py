@@ -50,7 +50,8 @@ class Equilibrium:
     multipliers : (m,) signs of the switching functions; between -1 and 1 on sliding surfaces
     eigenvalues : eigenvalues of the linearised flow, the largest real part first; at a
         pseudo-equilibrium those of the linearised sliding flow along the surfaces
-    attracting : whether nearby states reach the sliding surfaces
+    attracting : whether nearby states reach the sliding surfaces; on three or more surfaces by the
+        signs of the eigenvalues of grad h F_s, which is not sufficient
     """
 
     system: SwitchingSystem

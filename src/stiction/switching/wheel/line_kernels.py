@@ -149,7 +149,8 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
     """Fill `rays` with the rays of a sector; return their number.
 
     A scan of the sector brackets the roots of rho th'. A minimum of |rho th'| between the nodes of
-    the scan is located too, so that both rays of a close pair are found.
+    the scan is located too, so that both rays of a close pair are found, also next to an end of the
+    sector.
 
     Parameters
     ----------
@@ -170,12 +171,16 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
         low, high = begin + i * step, begin + (i + 1) * step
         split = high
         if scan[i] * scan[i + 1] > 0.0:
-            # no change of sign: two roots may lie next to a middle node with the smallest |rho th'|
-            if i + 1 == _SCAN or scan[i] * scan[i + 2] <= 0.0:
+            # no change of sign: two roots may lie next to a node with the smallest |rho th'|, which
+            # is between two intervals or at an end of the sector
+            inside = i + 1 < _SCAN and scan[i] * scan[i + 2] > 0.0
+            inside = inside and abs(scan[i + 1]) <= abs(scan[i])
+            inside = inside and abs(scan[i + 1]) < abs(scan[i + 2])
+            at_end = i == 0 and abs(scan[0]) < abs(scan[1])
+            at_end = at_end or (i + 1 == _SCAN and abs(scan[_SCAN]) <= abs(scan[i]))
+            if not (inside or at_end):
                 continue
-            if abs(scan[i + 1]) > min(abs(scan[i]), abs(scan[i + 2])):
-                continue
-            high += step
+            high += step if inside else 0.0
             split = _lowest(low, high, side, rolling, rates, p)
             if scan[i] * turn_and_growth(split, side, rolling, rates, p)[0] > 0.0:
                 continue

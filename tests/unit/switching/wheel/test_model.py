@@ -10,8 +10,10 @@ from stiction.errors import ModelError
 from stiction.exact import switching as exact
 from stiction.laws.tyre import SimplifiedTyre, StretchedString
 from stiction.switching.wheel import folds as wheel_folds
-from stiction.switching.wheel.kernels import wheel_smooth_field
+from stiction.switching.wheel.kernels import tyre_contact, wheel_smooth_field
+from stiction.switching.wheel.line_kernels import MOST_RAYS, sector_rays
 from stiction.switching.wheel.model import WheelOnTurntable
+from stiction.switching.wheel.parameters import LineRates, Ray
 
 OTHER = {
     "d": 0.8,
@@ -520,6 +522,20 @@ def test_rays_follow_the_field():
             apart = [a for ray in rays if (a := abs(math.remainder(ray.angle, 0.5 * np.pi))) > 1e-4]
             assert changes == len(apart)
     assert len(seen) >= 4
+
+
+@pytest.mark.parametrize(
+    "roots", [(0.004, 0.006), (0.3, 0.301), (0.5 * np.pi - 0.006, 0.5 * np.pi - 0.004)]
+)
+def test_close_rays_are_found_at_both_ends_of_a_sector(roots):
+    # rates h' = a + b F(th), g' = c with two close roots of rho th' = h' cos th - g' sin th
+    wheel, rates, rays = WheelOnTurntable(), LineRates.table(), Ray.table(MOST_RAYS)
+    at = np.array([*roots, 0.1])
+    force = [tyre_contact(1.0, math.sin(a), math.cos(a), wheel.params)[0] for a in at]
+    matrix = np.stack([np.cos(at), force * np.cos(at), -np.sin(at)], axis=1)
+    rates[0].h, rates[0].h_by_force, rates[0].g = np.linalg.solve(matrix, [0.0, 0.0, 1.0])
+    count = sector_rays(0, rates, wheel.params, np.empty(64), rays)
+    assert_allclose([ray.angle for ray in rays[:count]], roots, atol=1e-9)
 
 
 def test_labels_of_rays_name_the_sides_they_run_on():
