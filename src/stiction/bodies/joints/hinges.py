@@ -531,7 +531,7 @@ def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) 
         rows = hinges.rows(pose)
         scaled = rows * np.sqrt(hinges.inverse).ravel()
         lengths = _lengths(scaled)
-    if not np.isfinite(lengths).all():
+    if not (np.isfinite(scaled).all() and np.isfinite(lengths).all()):
         got, needs = "a hinge too far from its parts", "distances with finite squares"
         why = "the squares of the distances overflow."
         raise ModelError(f"{system}.hinges", got, needs, why, "correct `at`, or change the unit.")
