@@ -527,15 +527,25 @@ def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) 
     if hinges is None:
         return
     pose, moving = m.pose(0.0, q), m.velocity(v).ravel()
-    rows = hinges.rows(pose)
-    scaled = rows * np.sqrt(hinges.inverse).ravel()
-    scaled /= _lengths(scaled)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = hinges.rows(pose)
+        scaled = rows * np.sqrt(hinges.inverse).ravel()
+        lengths = _lengths(scaled)
+    if not (np.isfinite(scaled).all() and np.isfinite(lengths).all()):
+        got, needs = "a hinge too far from its parts", "distances with finite squares"
+        why = "the squares of the distances overflow."
+        raise ModelError(f"{system}.hinges", got, needs, why, "correct `at`, or change the unit.")
+    scaled /= lengths
     values = np.linalg.svd(scaled, compute_uv=False)
     conditions = int(scaled.any(axis=1).sum())
     if conditions > scaled.shape[1] or values[conditions - 1] <= _LOCKED:
-        got, needs = "hinges that lock the bodies", "hinges whose conditions are independent"
+        got = "hinges that lock the bodies or each other"
+        needs = "hinges whose conditions are independent"
         why = "forces of hinges that lock each other are not determined."
-        try_ = "remove a hinge, or move it out of the line or position in which it locks."
+        try_ = (
+            "remove a hinge, move it out of the line or position in which it locks, or in space "
+            "give ball joints in place of pins."
+        )
         raise ModelError(f"{system}.hinges", got, needs, why, try_)
     apart = np.linalg.norm((rows @ moving).reshape(len(hinges.ends), -1), axis=1)
     k, largest = int(np.argmax(apart)), float(np.abs(rows * moving).max())
