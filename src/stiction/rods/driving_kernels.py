@@ -20,7 +20,7 @@ from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods.rod_kernels import material_of
+from stiction.rods.rod_kernels import axis_of, material_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -548,7 +548,7 @@ def clamp_rates(
     factors: Vector,
     now: float,
 ) -> None:
-    """Set av, ap of driven slots to the accelerations of their clamps, at constant d3.
+    """Set av, ap of driven slots to the accelerations of their clamps.
 
     av, ap : (3, slots) rates of v [m/s^2] and p [1/s^2]
     """
@@ -573,8 +573,12 @@ def clamp_rates(
             av[1, i] = second_rate * (d.velocity[1] + uy) + square * (sz * ux - sx * uz)
             av[2, i] = second_rate * (d.velocity[2] + uz) + square * (sx * uy - sy * ux)
         else:
-            _, _, _, ax, ay, az = spatial_spin(q, ap, i)
-            wx, wy, wz = second_rate * d.spin[0], second_rate * d.spin[1], second_rate * d.spin[2]
-            # p counts the axial part twice
-            along = wx * ax + wy * ay + wz * az
-            ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az
+            ax, ay, az = axis_of(q, i)
+            sx, sy, sz = d.spin[0], d.spin[1], d.spin[2]
+            # p = w + (w . d3) d3 counts the axial part twice: p' = w' + (w' . d3) d3 + (w . d3) d3'
+            # with d3' = w x d3, to which w is normal
+            along = sx * ax + sy * ay + sz * az
+            turn = rate * rate * along
+            ap[0, i] = second_rate * (sx + along * ax) + turn * (sy * az - sz * ay)
+            ap[1, i] = second_rate * (sy + along * ay) + turn * (sz * ax - sx * az)
+            ap[2, i] = second_rate * (sz + along * az) + turn * (sx * ay - sy * ax)
