@@ -463,6 +463,25 @@ def place_frames(
 
 
 @kernel
+def turn_momenta(q: Matrix, p: Matrix, driven: Table[Drive]) -> None:
+    """Set p of driven frames to that of their angular velocity about their present axes d3."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        if d.is_frame == 0:
+            continue
+        i, s = d.slot, d.spin
+        ax, ay, az = axis_of(q, i)
+        # w = rate s and p = w + (w . d3) d3; d3 turns about s, so that s . d3 is constant
+        along = s[0] * ax + s[1] * ay + s[2] * az
+        size = s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + along * along
+        if size > 0.0:
+            rate = (p[0, i] * s[0] + p[1, i] * s[1] + p[2, i] * s[2]) / size
+            p[0, i] = rate * (s[0] + along * ax)
+            p[1, i] = rate * (s[1] + along * ay)
+            p[2, i] = rate * (s[2] + along * az)
+
+
+@kernel
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Drive]) -> float:
     """Return the kinetic energy of driven slots, without sliding nodes [J]."""
     rod = material_of(mat)

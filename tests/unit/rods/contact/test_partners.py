@@ -134,6 +134,24 @@ def test_force_on_a_turning_partner_is_the_rate_of_momentum_of_the_rod(partner):
     assert_allclose(rate, force, rtol=0.0, atol=1e-6 * np.abs(force).max())
 
 
+def test_rolling_without_slip_on_a_partner_that_accelerates_is_of_second_order():
+    ball = SpherePartner((0.0, 0.01, 0.0), 0.05, angular_velocity=(6.0, 0.0, 8.0), rise=4e-3)
+    rod, touch = stiff(0.02, 0.07, young=1e5, elements=8), RollingContact(0.21, 0.0)
+    system = st.Rods([rod], [touch], gravity=(0.0, 0.0, -G), partners=[ball])
+    runs = [
+        st.solve(system, st.RollingLeapfrog(step=h), (0.0, 6.4e-4), save=41)
+        for h in (1.6e-5, 8e-6, 4e-6)
+    ]
+    first, second, third = (run.data.momentum.values[-1] for run in runs)
+    ratio = np.abs(first - second).max() / np.abs(second - third).max()
+    assert ratio == pytest.approx(4.0, rel=0.01)
+    # the recorded force is the rate of momentum
+    weight = LENGTH * rod.section.line_density * np.array([0.0, 0.0, -G])
+    rate = np.gradient(runs[-1].data.momentum.values, runs[-1].time, axis=0)[2:-2] - weight
+    force = runs[-1].data.contact_force.values[2:-2].reshape(-1, 3)
+    assert_allclose(rate, force, rtol=0.0, atol=1e-3 * np.abs(force).max())
+
+
 def test_a_tip_bounces_off_a_sphere():
     # along its axis, at 1 m/s, onto the top of a sphere: an elastic impact of the end node
     section = CircularSection(0.02, 1e6, density=1000.0)
