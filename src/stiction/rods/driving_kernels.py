@@ -373,6 +373,25 @@ def place_frames(
 
 
 @kernel
+def turn_momenta(q: Matrix, p: Matrix, driven: Table[Drive]) -> None:
+    """Set p of driven frames to that of their angular velocity about their present axes d3."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        if d.is_frame == 0:
+            continue
+        i, s = d.slot, d.spin
+        ax, ay, az = axis_of(q, i)
+        # w = rate s and p = w + (w . d3) d3; d3 turns about s, so that s . d3 is constant
+        along = s[0] * ax + s[1] * ay + s[2] * az
+        size = s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + along * along
+        if size > 0.0:
+            rate = (p[0, i] * s[0] + p[1, i] * s[1] + p[2, i] * s[2]) / size
+            p[0, i] = rate * (s[0] + along * ax)
+            p[1, i] = rate * (s[1] + along * ay)
+            p[2, i] = rate * (s[2] + along * az)
+
+
+@kernel
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Drive]) -> float:
     """Return the kinetic energy of driven slots, without sliding nodes [J]."""
     rod = material_of(mat)
@@ -458,7 +477,7 @@ def clamp_rates(
     factors: Vector,
     now: float,
 ) -> None:
-    """Set av, ap of driven slots to the accelerations of their clamps, at constant d3.
+    """Set av, ap of driven slots to the accelerations of their clamps.
 
     av, ap : (3, slots) rates of v [m/s^2] and p [1/s^2]
     """
@@ -484,7 +503,11 @@ def clamp_rates(
             av[2, i] = second_rate * (d.velocity[2] + uz) + square * (sx * uy - sy * ux)
         else:
             ax, ay, az = axis_of(q, i)
-            wx, wy, wz = second_rate * d.spin[0], second_rate * d.spin[1], second_rate * d.spin[2]
-            # p counts the axial part twice
-            along = wx * ax + wy * ay + wz * az
-            ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az
+            sx, sy, sz = d.spin[0], d.spin[1], d.spin[2]
+            # p = w + (w . d3) d3 counts the axial part twice: p' = w' + (w' . d3) d3 + (w . d3) d3'
+            # with d3' = w x d3, to which w is normal
+            along = sx * ax + sy * ay + sz * az
+            turn = rate * rate * along
+            ap[0, i] = second_rate * (sx + along * ax) + turn * (sy * az - sz * ay)
+            ap[1, i] = second_rate * (sy + along * ay) + turn * (sz * ax - sx * az)
+            ap[2, i] = second_rate * (sz + along * az) + turn * (sx * ay - sy * ax)

@@ -32,6 +32,7 @@ from stiction.rods.driving_kernels import (
     add_damping,
     add_loads,
     clamp_energy,
+    clamp_rates,
     clamp_velocities,
     internal_damping,
     power,
@@ -256,6 +257,8 @@ class LeapfrogStepper:
         self._update_forces(now)
         self._resist(v, p, kick)
         av, ap = force * f.material.free, torque * f.material.turns
+        # clamps and partners accelerate contacts; their own velocities are set, not integrated
+        clamp_rates(f.r, f.q, av, ap, f.driven, f.times, f.factors, now)
         ok.contact_forces(
             f.q,
             contact_state.contacts,
@@ -268,6 +271,8 @@ class LeapfrogStepper:
             contact_state.force,
             np.zeros(10),
         )
+        av[:, f.material.free == 0.0] = 0.0
+        ap[:, f.material.turns == 0.0] = 0.0
         return av, ap
 
     def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:

@@ -39,6 +39,7 @@ from stiction.rods.driving_kernels import (
     follow_clamps,
     place_frames,
     power,
+    turn_momenta,
 )
 from stiction.rods.rod_kernels import (
     State,
@@ -240,7 +241,8 @@ def free_kick(
 @kernel
 def solve_contacts(
     state: State,
-    mobility: Matrix,
+    table: Constants,
+    forcing: Forcing,
     contact_set: ContactSet,
     workspace: Workspace,
     shake: bool,
@@ -254,11 +256,17 @@ def solve_contacts(
     contacts = contact_set.contacts
     if contacts.shape[0] == 0:
         return
+    driven, now = forcing.driven, workspace.sums[0].time
+    if driven.shape[0] > 0:
+        # u vanishes after the kick, when clamps and partners have their velocities of the next
+        # drift; `finish_kick` restores the present ones
+        times, factors = forcing.times, forcing.factors
+        follow_clamps(state.r, state.q, state.v, state.p, driven, times, factors, now, next_drift)
     # the implicit drag of contact impulses is part of the mobility
-    sweeps = kick_contacts(state.q, contacts, mobility, state.v, state.p)
+    sweeps = kick_contacts(state.q, contacts, table.mobility, state.v, state.p)
     record_sweeps(sweeps, sweeps >= 0, workspace.tally[0])
     # a small correction of normal impulses, after the law
-    if shake and not constrain_gaps(state, contact_set, mobility, next_drift, workspace.work):
+    if shake and not constrain_gaps(state, contact_set, table.mobility, next_drift, workspace.work):
         workspace.tally[0].unconverged += 1
 
 
@@ -279,6 +287,13 @@ def finish_kick(
         # the last two bits of `reported_end` are the ends
         changed = changed or k.at_end != (k.reported_end & 3)
     sums.algorithmic_kick = account(q, contacts, v, p, workspace.tally[0])
+    # impulses on a driven slot are work of its drive, at the mean of its velocities
+    work = 0.0
+    if forcing.driven.shape[0] > 0:
+        old_v, old_p, _ = earlier_of(scratch)
+        work += 0.5 * drive_work(q, contacts, table.mobility, old_v, old_p)
+        work += 0.5 * drive_work(q, contacts, table.mobility, v, p)
+        restore_clamp_velocities(v, p, forcing.driven, old_v, old_p)
     if forcing.loaded:
         fe, te = loads_of(scratch)
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
@@ -287,13 +302,35 @@ def finish_kick(
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.damped:
         sums.viscous_kick += drag_heat(state, table, forcing.drag, workspace, w)
-    # impulses on a driven slot are work of its drive
-    if forcing.driven.shape[0] > 0:
-        sums.external_kick += drive_work(q, contacts, table.mobility, v, p)
+    sums.external_kick += work
     sums.external += sums.external_kick
     sums.viscous += sums.viscous_kick
     sums.algorithmic += sums.algorithmic_kick
     return changed
+
+
+@kernel
+def turn_clamps(state: State, forcing: Forcing, contact_set: ContactSet, now: float) -> None:
+    """Set driven frames to their orientations at time `now` [s]; with contacts, p turns too."""
+    place_frames(state.q, forcing.driven, forcing.times, forcing.factors, now)
+    if contact_set.contacts.shape[0] > 0:
+        turn_momenta(state.q, state.p, forcing.driven)
+
+
+@kernel
+def restore_clamp_velocities(
+    v: Matrix, p: Matrix, driven: Table[Drive], old_v: Matrix, old_p: Matrix
+) -> None:
+    """Set the velocities of driven slots, without sliding nodes, to those before a kick."""
+    for k in range(driven.shape[0]):
+        d = driven[k]
+        if d.slides == 1:
+            continue
+        for a in range(3):
+            if d.is_frame == 0:
+                v[a, d.slot] = old_v[a, d.slot]
+            else:
+                p[a, d.slot] = old_p[a, d.slot]
 
 
 @kernel
@@ -369,20 +406,19 @@ def integrate(
         if tally.next_part == KICK or tally.next_part == FORCES:
             # kick: forces at the new positions, then contacts, which change the free velocities
             if forcing.driven.shape[0] > 0 and tally.next_part == KICK:
-                times, factors = forcing.times, forcing.factors
-                place_frames(state.q, forcing.driven, times, factors, sums.time)
+                turn_clamps(state, forcing, contact_set, sums.time)
             put_forces(state, table.mat, forcing, scratch, sums.time)
             if tally.next_part == FORCES:
                 break
-            # saved states and drag have the mean of the velocities before and after this kick
-            if k == steps - 1 or forcing.damped:
+            # saved states, drag and drives: the mean of the velocities before and after this kick
+            if k == steps - 1 or forcing.damped or forcing.driven.shape[0] > 0:
                 old_v, old_p, _ = earlier_of(scratch)
                 copy(v, old_v)
                 copy(p, old_p)
             set_mobility(table, forcing, w)
             free_kick(state, table.mat, forcing, contact_set, workspace, w)
             tally.next_part = ACCOUNT
-            solve_contacts(state, table.mobility, contact_set, workspace, shake, farther)
+            solve_contacts(state, table, forcing, contact_set, workspace, shake, farther)
         if tally.next_part == ACCOUNT:
             tally.next_part = AFTER
             if finish_kick(state, table, forcing, contact_set, workspace, w):

@@ -114,6 +114,44 @@ def test_a_rod_rolls_on_a_tilting_plane_with_the_force_of_its_acceleration():
     assert tilting[2] / at_rest[2] == pytest.approx(1.0 + expected / G, rel=1e-6)
 
 
+@pytest.mark.parametrize("partner", ["sphere", "cylinder"])
+def test_force_on_a_turning_partner_is_the_rate_of_momentum_of_the_rod(partner):
+    # the angular velocity is oblique to the axis of the partner: its frames precess
+    spin, centre, end = (6.0, 0.0, 8.0), (0.0, 0.01, 0.0), (0.4, 0.01, 0.0)
+    if partner == "sphere":
+        one, pivot = SpherePartner(centre, 0.05, angular_velocity=spin), centre
+    else:
+        pivot = (-0.2, 0.01, 0.0)
+        one = CylinderPartner(pivot, end, 0.05, angular_velocity=spin)
+    rolls = RigidMotion(tuple(np.cross(spin, np.subtract((0.0, 0.01, 0.05), pivot))))
+    rod = stiff(0.02, 0.07, young=1e6, motion=[rolls], elements=8)
+    touch = RollingContact(0.21, 0.2, friction=st.Coulomb(50.0))
+    system = st.Rods([rod], [touch], gravity=(0.0, 0.0, -G), partners=[one])
+    run = st.solve(system, st.RollingLeapfrog(step=2e-6), (0.0, 4e-5), save=21)
+    weight = LENGTH * rod.section.line_density * np.array([0.0, 0.0, -G])
+    rate = np.gradient(run.data.momentum.values, run.time, axis=0)[4:-4] - weight
+    force = run.data.contact_force.values[4:-4].reshape(-1, 3)
+    assert_allclose(rate, force, rtol=0.0, atol=1e-6 * np.abs(force).max())
+
+
+def test_rolling_without_slip_on_a_partner_that_accelerates_is_of_second_order():
+    ball = SpherePartner((0.0, 0.01, 0.0), 0.05, angular_velocity=(6.0, 0.0, 8.0), rise=4e-3)
+    rod, touch = stiff(0.02, 0.07, young=1e5, elements=8), RollingContact(0.21, 0.0)
+    system = st.Rods([rod], [touch], gravity=(0.0, 0.0, -G), partners=[ball])
+    runs = [
+        st.solve(system, st.RollingLeapfrog(step=h), (0.0, 6.4e-4), save=41)
+        for h in (1.6e-5, 8e-6, 4e-6)
+    ]
+    first, second, third = (run.data.momentum.values[-1] for run in runs)
+    ratio = np.abs(first - second).max() / np.abs(second - third).max()
+    assert ratio == pytest.approx(4.0, rel=0.01)
+    # the recorded force is the rate of momentum
+    weight = LENGTH * rod.section.line_density * np.array([0.0, 0.0, -G])
+    rate = np.gradient(runs[-1].data.momentum.values, runs[-1].time, axis=0)[2:-2] - weight
+    force = runs[-1].data.contact_force.values[2:-2].reshape(-1, 3)
+    assert_allclose(rate, force, rtol=0.0, atol=1e-3 * np.abs(force).max())
+
+
 def test_a_tip_bounces_off_a_sphere():
     # along its axis, at 1 m/s, onto the top of a sphere: an elastic impact of the end node
     section = CircularSection(0.02, 1e6, density=1000.0)
