@@ -262,15 +262,16 @@ def _mass(rods: Rods) -> float:
 
 def _not_parallel(history: RodHistory) -> Check:
     """Return the check of the angles at contact points of crossing rods."""
-    name, least = "rods_not_parallel", float(np.sin(np.deg2rad(10.0)))
+    least = float(np.sin(np.deg2rad(10.0)))
     value, when = _worst(history, "parallel")
     if history.parallel[0] < -value or (when is None and history.parallel[0] < 1.0):
         value, when = -float(history.parallel[0]), float(history.parallel[1])
     if when is None:
         note = "no contact point of crossing rods"
-        return Check(name, None, None, least, None, note, kind=Kind.AT_LEAST)
+        return Check("rods_not_parallel", None, None, least, None, note, kind=Kind.AT_LEAST)
     note = "sine of the angle at contact points; below ten degrees rods have contact along a line"
-    return Check(name, bool(-value >= least), -value, least, when, note, kind=Kind.AT_LEAST)
+    ok = bool(-value >= least)
+    return Check("rods_not_parallel", ok, -value, least, when, note, kind=Kind.AT_LEAST)
 
 
 def _subsonic(rods: Rods, history: RodHistory) -> Check:
