@@ -267,10 +267,11 @@ class RigidBodies(BodySystem):
         self._check_hinges()
         self._check_pairs()
         self._check_springs()
-        from stiction.bodies.joints.hinges import refuse_hinges
-        from stiction.bodies.mechanics import Mechanics
+        if self.hinges:
+            from stiction.bodies.joints.hinges import refuse_hinges
+            from stiction.bodies.mechanics import Mechanics
 
-        refuse_hinges("RigidBodies", Mechanics(self), ROUNDED)
+            refuse_hinges("RigidBodies", Mechanics(self), ROUNDED)
         self._check_overlap()
 
     @property

@@ -124,7 +124,7 @@ def test_wrong_steps_are_refused():
             ChainStepper(chain(), METHOD, span=span)
     with pytest.raises(ModelError, match=r"Chain\.v0: got 2 values; needs 3"):
         chain().at_state(np.ones(5))
-    with pytest.raises(ModelError, match=r"states of a law"):
+    with pytest.raises(ModelError, match=r"laws with states"):
         ChainStepper(chain(law=AgeingCoulomb(0.3, 0.02, 1.0, 1e-5)), METHOD)
     with pytest.raises(ModelError, match=r"a set-valued law"):
         ChainStepper(chain(law=LuGre(1e5, 300.0, 0.0, 0.3, 0.25, 1e-3)), METHOD)

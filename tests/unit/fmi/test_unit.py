@@ -161,7 +161,7 @@ def test_parameters_are_the_numbers_of_the_system():
         ("wheel-slips-then-slides", {}, r"system: got WheelOnTurntable; needs a Chain"),
         ("theta-one", {}, r"method: got RegularizedTheta; needs EventDriven"),
         ("slip-wave", {"mass": 1.0, "n": MOST_MASSES + 1}, r"1001 masses; needs at most 1000"),
-        ("slip-wave", {"law": st.laws.AgeingCoulomb(0.3, 0.02, 1.0, 1e-5)}, r"states of a law"),
+        ("slip-wave", {"law": st.laws.AgeingCoulomb(0.3, 0.02, 1.0, 1e-5)}, r"laws with states"),
     ],
 )
 def test_what_a_unit_cannot_hold_is_refused(name, fields, reported, tmp_path):

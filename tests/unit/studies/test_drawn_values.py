@@ -27,7 +27,10 @@ def study(fields, results, *, status=None, units=None, shapes=None, rows=()):
         for name in table
     }
     made = SimpleNamespace(
-        fields=list(fields), table=table, manifest=SimpleNamespace(variables=variables)
+        fields=list(fields),
+        table=table,
+        members=count,
+        manifest=SimpleNamespace(variables=variables),
     )
     made.plot = StudyFigures(made)
     return made
