@@ -3,10 +3,9 @@
 The regularised flow is x' = (1 + s) f+(x) / 2 + (1 - s) f-(x) / 2, with a smooth function of h,
 such as s = tanh(h / width), in place of sgn(h) (`smooth_kernels.smooth_rates`). If the field also
 jumps with the sign of a kink function g, as the moment of the wheel does, sgn(g) is replaced too by
-the function of the same width. Where the future
-is unique, the regularised solution tends to the set-valued one as the width decreases. After a
-two-fold it follows one of the admissible futures, which depends on the width, the shape of the
-function and rounding errors; it does not show that there are others.
+the function of the same width. Where the solution is unique, the regularised solution tends to it
+as the width decreases. After a two-fold it follows one of the admissible solutions, which depends
+on the width, the shape of the function and rounding errors; it does not show that there are others.
 
 Source: Szalai, Jeffrey 2014, section VII, which mentions this regularisation.
 """

@@ -330,7 +330,8 @@ class Stepper:
             except ModelError as error:
                 # contact reached a place where the elements are too long
                 self.state = before
-                return Status.UNCONVERGED, str(error).replace(".\nWhy:", ", because")
+                reason = str(error).replace(".\nWhy:", ", because")
+                return Status.UNCONVERGED, reason.replace("\nTry:", " Try:")
             self.steps += 1
             if self.every_step and self.state.time < end:
                 self._save()
