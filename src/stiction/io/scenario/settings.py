@@ -43,7 +43,7 @@ def change(table: Table, setting: str) -> None:
             repr(setting),
             "path=value with a dotted path",
             "the path names the tables of the scenario and the key in the last one.",
-            _EXAMPLE,
+            f"{_EXAMPLE[:-1]}; change an entry of a list, such as a body, in a scenario file.",
         )
     owner = table
     for depth, key in enumerate(keys[:-1]):
