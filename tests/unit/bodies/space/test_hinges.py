@@ -547,3 +547,13 @@ def test_pins_that_cannot_be_are_refused():
         B.RigidBodies([bar], [B.Support(B.Disc(0.1))], hinges=[B.SpatialHinge(1, 2)])
     with pytest.raises(st.ModelError, match="Poisson's law of impact"):
         dataclasses.replace(door(), impact_law="poisson")
+
+
+@pytest.mark.fails_audit("bodies", "hinges_closed")
+def test_pins_open_in_steps_that_are_too_long():
+    bar = B.SpatialBody(B.Cuboid(1.0, 0.1, 0.07), 1.0, [0.5, 0.0, 0.0])
+    pin = B.SpatialHinge(1, 2, axis=[0.0, 1.0, 0.0])
+    system = B.SpatialBodies([bar], [POST], hinges=[pin])
+    for step, closed in ((2e-2, False), (2e-3, True)):
+        run = st.solve(system, B.TimeStepper(step), (0.0, 0.4), save=2)
+        assert {c.check: c.ok for c in run.audit.checks}["hinges_closed"] is closed
