@@ -366,6 +366,7 @@ CATALOGUE: Mapping[str, Kind] = {
     "SpatialShape": Kind(
         "a shape of a rigid body in space",
         {
+            "Capsule": "stiction.bodies.space.shapes",
             "ConvexHull": "stiction.bodies.space.shapes",
             "Cuboid": "stiction.bodies.space.shapes",
             "HalfSpace": "stiction.bodies.space.shapes",

@@ -20,6 +20,7 @@ from stiction.bodies.space.model import SpatialBody as SpatialBody
 from stiction.bodies.space.model import SpatialHinge as SpatialHinge
 from stiction.bodies.space.model import SpatialSpring as SpatialSpring
 from stiction.bodies.space.model import SpatialSupport as SpatialSupport
+from stiction.bodies.space.shapes import Capsule as Capsule
 from stiction.bodies.space.shapes import ConvexHull as ConvexHull
 from stiction.bodies.space.shapes import Cuboid as Cuboid
 from stiction.bodies.space.shapes import HalfSpace as HalfSpace

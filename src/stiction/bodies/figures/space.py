@@ -38,7 +38,8 @@ def outlines_in_space(
 ) -> tuple[Floats, tuple[int, ...]]:
     """Return projected lines of a shape, and the index of the first point of each.
 
-    A sphere has its outline, and its equator, which shows how it turns.
+    A sphere has its outline, and its equator, which shows how it turns. A capsule has those of both
+    ends, and the sides of its outline.
 
     Parameters
     ----------
@@ -50,13 +51,26 @@ def outlines_in_space(
     """
     turn = matrices(turned / np.linalg.norm(turned, axis=-1, keepdims=True))
     radius = float(run.variables["surface_radius"].values[surface])
+    edges = run.variables["surface_edges"].values[surface]
     if radius > 0.0:
+        core = edges[0] if np.isfinite(edges[0]).all() else np.zeros((1, 3))
         circle = radius * np.stack([np.cos(_ARC), np.sin(_ARC)], axis=1)
         equator = np.column_stack([circle, np.zeros(len(_ARC))]) @ np.swapaxes(turn, 1, 2)
         around = np.broadcast_to(circle, (len(position), *circle.shape))
-        lines = np.concatenate([around, _projected(equator)], axis=1)
-        return lines + _projected(position)[:, None], (0, len(_ARC))
-    edges = run.variables["surface_edges"].values[surface]
+        ends = _projected(core @ np.swapaxes(turn, 1, 2) + position[:, None])
+        pieces = [
+            one + ends[:, k, None]
+            for k in range(len(core))
+            for one in (around, _projected(equator))
+        ]
+        if len(core) > 1:
+            along = ends[:, 1] - ends[:, 0]
+            across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+            # a capsule seen along its axis is a circle
+            across *= radius / np.maximum(np.linalg.norm(along, axis=1), 1e-300)[:, None]
+            pieces += [ends + side * across[:, None] for side in (1.0, -1.0)]
+        starts = np.cumsum([0, *(piece.shape[1] for piece in pieces[:-1])])
+        return np.concatenate(pieces, axis=1), tuple(starts.tolist())
     ends = edges[np.isfinite(edges[:, 0, 0])].reshape(-1, 3)
     lines = _projected(ends @ np.swapaxes(turn, 1, 2) + position[:, None])
     return lines, tuple(range(0, len(ends), 2))

@@ -1,19 +1,18 @@
 """Where shapes in space touch: pairs of near bodies; gap, normal and points of their contacts.
 
 A contact joins a body `first` and a body or support `second`. Its normal points from `second` to
-`first`. `polyhedron_kernels` has the contacts of two polyhedra.
+`first`. `polyhedron_kernels` has the contacts of two polyhedra, `capsule_kernels` those of spheres
+and capsules.
 
 Source: Baraff 1992, "Dynamic simulation of non-penetrating rigid bodies" (sorted boxes).
 """
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 from stiction.bodies.space.vector_kernels import (
     Point,
-    cross,
     dot,
     entries,
     minus,
@@ -25,9 +24,9 @@ from stiction.numerics.arrays import Integers, Matrix, Stack, Struct, Table, Vec
 from stiction.numerics.jit import kernel
 
 __all__ = [
+    "CAPSULE",
     "HALF_SPACE",
     "POLYHEDRON",
-    "SPHERE",
     "VERTICES_MOST",
     "Edge",
     "Face",
@@ -35,13 +34,14 @@ __all__ = [
     "SpatialSurface",
     "append",
     "contact_with_half_space",
-    "contact_with_sphere",
     "know_by_place",
     "near_pairs",
-    "nearest_of_polyhedron",
+    "part_before_nearest",
 ]
 
-SPHERE, POLYHEDRON, HALF_SPACE = 0, 1, 2
+# a capsule has the points whose distance from its core, a segment, is at most its radius; a sphere
+# is a capsule whose core is a point
+CAPSULE, POLYHEDRON, HALF_SPACE = 0, 1, 2
 
 # largest number of vertices of a polyhedron, which bounds its faces too. Chosen: features of
 # contacts, which combine five such numbers, fit an integer
@@ -53,10 +53,10 @@ class SpatialSurface(Struct):
 
     Attributes
     ----------
-    kind : SPHERE, POLYHEDRON or HALF_SPACE
-    vertex, vertex_end, face, face_end, edge, edge_end : its rows in the tables; a half space has
-        one face
-    radius : of a sphere [m], else 0
+    kind : CAPSULE, also of spheres, POLYHEDRON or HALF_SPACE
+    vertex, vertex_end, face, face_end, edge, edge_end : its rows in the tables; the vertices of a
+        capsule are the ends of its core, a half space has one face
+    radius : of a sphere or capsule [m], else 0
     reach : largest distance of a point from the centre [m]; inf of a half space
     """
 
@@ -172,98 +172,23 @@ def contact_with_half_space(
     within: float, out: Table[SpatialContact], count: int,
 ) -> int:  # fmt: skip
     """Append the contacts of a body i above a half space j; d leads from j to i."""
-    n = entries(faces[surfaces[j].face].normal)
-    height = dot(n, d)
-    if surfaces[i].kind == SPHERE:
-        r = surfaces[i].radius
-        if height - r <= within:
-            below, foot = moved((0.0, 0.0, 0.0), -r, n), moved(d, -height, n)
-            count = append(out, count, i, j, 0, height - r, n, below, foot)
-        return count
-    # every vertex of a polyhedron nearer to the plane than `within` is a contact
+    n, r = entries(faces[surfaces[j].face].normal), surfaces[i].radius
+    # every vertex nearer to the plane than the radius and `within` is a contact
     for k in range(surfaces[i].vertex, surfaces[i].vertex_end):
         x = point(vertices, k)
-        gap = height + dot(n, x)
-        if gap <= within:
-            foot = moved(moved(d, 1.0, x), -gap, n)
-            count = append(out, count, i, j, k - surfaces[i].vertex, gap, n, x, foot)
+        height = dot(n, d) + dot(n, x)
+        if height - r <= within:
+            foot = moved(moved(d, 1.0, x), -height, n)
+            feature = k - surfaces[i].vertex
+            count = append(out, count, i, j, feature, height - r, n, moved(x, -r, n), foot)
     return count
 
 
 @kernel
-def contact_with_sphere(
-    surfaces: Table[SpatialSurface], vertices: Matrix, faces: Table[Face], loops: Integers,
-    i: int, j: int, d: Point, within: float, out: Table[SpatialContact], count: int,
-) -> int:  # fmt: skip
-    """Append the contact of i and j, of which one is a sphere; d leads from j to i."""
-    sphere = surfaces[i].kind == SPHERE
-    r = surfaces[i].radius if sphere else surfaces[j].radius
-    zero = (0.0, 0.0, 0.0)
-    if sphere and surfaces[j].kind == SPHERE:
-        s, distance = surfaces[j].radius, norm(d)
-        if distance - r - s > within:
-            return count
-        # concentric spheres have no normal: take the upward one
-        n = moved(zero, 1.0 / distance, d) if distance > 0.0 else (0.0, 0.0, 1.0)
-        return append(
-            out, count, i, j, 0, distance - r - s, n, moved(zero, -r, n), moved(zero, s, n)
-        )
-    hull, centre = (j, d) if sphere else (i, moved(zero, -1.0, d))
-    distance, n, on_hull = nearest_of_polyhedron(
-        surfaces[hull], vertices, faces, loops, centre, r + within
-    )  # fmt: skip
-    if distance - r > within:
-        return count
-    # the normal leads from the polyhedron to the sphere
-    on_sphere = moved(zero, -r, n)
-    if sphere:
-        return append(out, count, i, j, 0, distance - r, n, on_sphere, on_hull)
-    return append(out, count, i, j, 0, distance - r, moved(zero, -1.0, n), on_hull, on_sphere)
-
-
-@kernel
-def nearest_of_polyhedron(
-    surface: SpatialSurface, vertices: Matrix, faces: Table[Face], loops: Integers, x: Point,
-    within: float,
-) -> tuple[float, Point, Point]:  # fmt: skip
-    """Return the distance of x from a polyhedron, the normal there, and the nearest point.
-
-    It is negative inside. If it is more than `within`, it may be too small.
-
-    Verified by: tests/unit/bodies/space/test_contacts.py::test_gaps_are_distances
-    """
-    best, face = -math.inf, surface.face
-    for f in range(surface.face, surface.face_end):
-        apart = dot(entries(faces[f].normal), minus(x, point(vertices, loops[faces[f].start])))
-        if apart > best:
-            best, face = apart, f
-    n = entries(faces[face].normal)
-    foot = moved(x, -best, n)
-    if best <= 0.0 or best > within:
-        return best, n, foot
-    nearest, least = foot, math.inf
-    for f in range(surface.face, surface.face_end):
-        normal, start, stop = entries(faces[f].normal), faces[f].start, faces[f].stop
-        apart = dot(normal, minus(x, point(vertices, loops[start])))
-        if apart <= 0.0:
-            continue
-        foot, inside = moved(x, -apart, normal), True
-        for k in range(start, stop):
-            a = point(vertices, loops[k])
-            along = minus(point(vertices, loops[k + 1 if k + 1 < stop else start]), a)
-            if dot(cross(normal, along), minus(foot, a)) >= 0.0:
-                continue
-            inside = False
-            part = min(1.0, max(0.0, dot(minus(x, a), along) / dot(along, along)))
-            on_edge = moved(a, part, along)
-            distance = norm(minus(x, on_edge))
-            if distance < least:
-                nearest, least = on_edge, distance
-                n = moved((0.0, 0.0, 0.0), 1.0 / distance, minus(x, on_edge))
-        if inside:
-            # the point of a convex polyhedron below x in a face is its nearest one
-            return apart, normal, foot
-    return least, n, nearest
+def part_before_nearest(x: Point, a: Point, along: Point) -> float:
+    """Return the part of a segment from a before its nearest point to x; 0 of a point."""
+    squared = dot(along, along)
+    return min(1.0, max(0.0, dot(minus(x, a), along) / squared)) if squared > 0.0 else 0.0
 
 
 @kernel
@@ -311,7 +236,6 @@ def know_by_place(
 @kernel
 def _from_side(x: Point, a: Point, b: Point) -> tuple[float, float]:
     """Return the distance of x from a segment, and the part of it before the nearest point."""
-    along, from_a = minus(b, a), minus(x, a)
-    squared = dot(along, along)
-    part = min(1.0, max(0.0, dot(from_a, along) / squared)) if squared > 0.0 else 0.0
-    return norm(moved(from_a, -part, along)), part
+    along = minus(b, a)
+    part = part_before_nearest(x, a, along)
+    return norm(moved(minus(x, a), -part, along)), part

@@ -121,21 +121,20 @@ def surfaces_of(shapes: list[SpatialShape], axes: Floats, n_body: int) -> Spatia
         one, hull = table[k], shape.hull
         one.kind, one.reach, one.radius = shape.kind, shape.reach, getattr(shape, "radius", 0.0)
         one.vertex, one.face, one.edge = n_vertex, n_face, n_edge
-        if hull is not None:
-            sizes = np.array([len(loop) for loop in hull.faces])
-            own = Face.table(len(sizes))
-            own["stop"] = n_loop + np.cumsum(sizes)
-            own["start"] = own["stop"] - sizes
-            own["normal"] = hull.normals @ axes[k]
-            sides = Edge.table(len(hull.edges))
-            for column, name in enumerate(("a", "b", "left", "right")):
-                sides[name] = hull.edges[:, column] + (n_vertex if column < 2 else n_face)
-            vertices.append(hull.vertices @ axes[k])
-            loops.append(n_vertex + np.concatenate([np.array(loop) for loop in hull.faces]))
-            faces.append(own)
-            edges.append(sides)
-            n_vertex, n_face = n_vertex + len(hull.vertices), n_face + len(sizes)
-            n_edge, n_loop = n_edge + len(sides), n_loop + int(sizes.sum())
+        sizes = np.array([len(loop) for loop in hull.faces], dtype=np.int64)
+        own = Face.table(len(sizes))
+        own["stop"] = n_loop + np.cumsum(sizes)
+        own["start"] = own["stop"] - sizes
+        own["normal"] = hull.normals @ axes[k]
+        sides = Edge.table(len(hull.edges))
+        for column, name in enumerate(("a", "b", "left", "right")):
+            sides[name] = hull.edges[:, column] + (n_vertex if column < 2 else n_face)
+        vertices.append(hull.vertices @ axes[k])
+        loops += [n_vertex + np.array(loop) for loop in hull.faces]
+        faces.append(own)
+        edges.append(sides)
+        n_vertex, n_face = n_vertex + len(hull.vertices), n_face + len(sizes)
+        n_edge, n_loop = n_edge + len(sides), n_loop + int(sizes.sum())
         one.vertex_end, one.face_end, one.edge_end = n_vertex, n_face, n_edge
     return SpatialSurfaces(
         table, np.concatenate(vertices), Face.joined(faces), np.concatenate(loops),

@@ -45,7 +45,7 @@ _TURNED = Components(
     counts=(4,), direction=True,
 )  # fmt: skip
 _MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
-_SHAPE = Part("contact needs a surface.", "give Sphere(0.1), Cuboid() or ConvexHull(...).")
+_SHAPE = Part("contact needs a surface.", "give Sphere(0.1), Capsule(), Cuboid() or ConvexHull().")
 _SURFACE = Part("contact needs a surface.", "give HalfSpace(), Cuboid() or Sphere(0.1).")
 _BODIES = Parts(
     "the run computes the motion of these bodies.",
@@ -73,7 +73,7 @@ class SpatialBody(Declared):
 
     Parameters
     ----------
-    shape : Sphere, Cuboid or ConvexHull
+    shape : Sphere, Capsule, Cuboid or ConvexHull
     mass : [kg]
     position : of the centre of mass [m]
     orientation : quaternion (w, x, y, z) that turns the frame of the shape to that of space; its
@@ -146,7 +146,7 @@ class SpatialSupport(Declared):
 
     Parameters
     ----------
-    shape : HalfSpace, Sphere, Cuboid or ConvexHull
+    shape : HalfSpace, Sphere, Capsule, Cuboid or ConvexHull
     position : of the origin of its frame [m]
     orientation : quaternion (w, x, y, z); its length does not matter
     velocity : of its surface [m/s]; the shape of a half space that moves along itself stays

@@ -59,26 +59,26 @@ def _outlines(system: SpatialBodies) -> dict[str, Variable]:
     parts: list[SpatialBody | SpatialSupport] = [*system.bodies, *system.supports]
     each = ("surface",)
     hulls = [part.shape.hull for part in parts]
-    most = max((len(hull.edges) for hull in hulls if hull is not None), default=0)
+    most = max(len(hull.edges) for hull in hulls)
     lines = np.full((len(parts), max(most, 1), 2, 3), np.nan)
     for k, hull in enumerate(hulls):
-        if hull is not None:
-            lines[k, : len(hull.edges)] = hull.vertices[hull.edges[:, :2]]
+        lines[k, : len(hull.edges)] = hull.vertices[hull.edges[:, :2]]
     for k, support in enumerate(system.supports, start=system.n):
         if (normal := getattr(support.shape, "normal", None)) is not None:
             lines[k, 0] = np.stack([np.zeros(3), normal / np.linalg.norm(normal)])
     places = [[*s.position, *s.orientation, *s.velocity] for s in system.supports]
     kinds = np.array([part.shape.kind for part in parts])
     radii = np.array([getattr(part.shape, "radius", 0.0) for part in parts])
-    what = "0 sphere, 1 polyhedron, 2 half space; bodies, then supports"
+    what = "0 sphere or capsule, 1 polyhedron, 2 half space; bodies, then supports"
     return {
         "surface_kind": Variable(kinds, each, "1", what),
-        "surface_radius": Variable(radii, each, "m", "of spheres"),
+        "surface_radius": Variable(radii, each, "m", "of spheres and capsules"),
         "surface_edges": Variable(
             lines,
             ("surface", "edge", "end", "component"),
             "m",
-            "edges of polyhedra about the centre of mass; of a half space its normal",
+            "edges of polyhedra and cores of capsules about the centre of mass; of a half space "
+            "its normal",
         ),
         "support": Variable(
             np.array(places).reshape(-1, 10),

@@ -16,16 +16,21 @@ import math
 
 import numpy as np
 
+from stiction.bodies.space.capsule_kernels import (
+    contact_of_capsules,
+    contact_with_polyhedron,
+    face_separation,
+)
 from stiction.bodies.space.contact_kernels import (
+    CAPSULE,
     HALF_SPACE,
-    SPHERE,
+    POLYHEDRON,
     Edge,
     Face,
     SpatialContact,
     SpatialSurface,
     append,
     contact_with_half_space,
-    contact_with_sphere,
 )
 from stiction.bodies.space.vector_kernels import (
     Point,
@@ -76,9 +81,11 @@ def find_contacts(
         d = minus(point(pose, i), point(pose, j))
         if surfaces[j].kind == HALF_SPACE:
             count = contact_with_half_space(surfaces, vertices, faces, i, j, d, within, out, count)
-        elif surfaces[i].kind == SPHERE or surfaces[j].kind == SPHERE:
-            count = contact_with_sphere(
-                surfaces, vertices, faces, loops, i, j, d, within, out, count
+        elif surfaces[i].kind == CAPSULE and surfaces[j].kind == CAPSULE:
+            count = contact_of_capsules(surfaces, vertices, i, j, d, within, out, count)
+        elif surfaces[i].kind != POLYHEDRON or surfaces[j].kind != POLYHEDRON:
+            count = contact_with_polyhedron(
+                surfaces, vertices, faces, loops, edges, i, j, d, within, out, count
             )
         else:
             count = _of_polyhedra(
@@ -95,10 +102,10 @@ def _of_polyhedra(
 ) -> int:  # fmt: skip
     """Append the contacts of polyhedra i and j; d leads from j to i."""
     back = minus((0.0, 0.0, 0.0), d)
-    of_i, face_i = _face_separation(surfaces[i], surfaces[j], vertices, faces, loops, back)
+    of_i, face_i = face_separation(surfaces[i], surfaces[j], vertices, faces, loops, back)
     if of_i > within:
         return count
-    of_j, face_j = _face_separation(surfaces[j], surfaces[i], vertices, faces, loops, d)
+    of_j, face_j = face_separation(surfaces[j], surfaces[i], vertices, faces, loops, d)
     if of_j > within:
         return count
     equal = _EQUAL * min(surfaces[i].reach, surfaces[j].reach)
@@ -117,29 +124,6 @@ def _of_polyhedra(
     return _clipped(
         surfaces, vertices, faces, loops, edges, i, j, face_i, back, within, out, count, False
     )
-
-
-@kernel
-def _face_separation(
-    one: SpatialSurface, other: SpatialSurface, vertices: Matrix, faces: Table[Face],
-    loops: Integers, d: Point,
-) -> tuple[float, int]:  # fmt: skip
-    """Return the largest distance of the other polyhedron from a face of one, and the face.
-
-    Parameters
-    ----------
-    d : from the centre of one to that of the other
-    """
-    best, face = -math.inf, one.face
-    for f in range(one.face, one.face_end):
-        n = entries(faces[f].normal)
-        least = math.inf
-        for k in range(other.vertex, other.vertex_end):
-            least = min(least, dot(n, point(vertices, k)))
-        apart = least + dot(n, minus(d, point(vertices, loops[faces[f].start])))
-        if apart > best:
-            best, face = apart, f
-    return best, face
 
 
 @kernel

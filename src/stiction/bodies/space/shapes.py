@@ -1,4 +1,4 @@
-"""Shapes of rigid bodies in space: spheres, convex polyhedra, half spaces."""
+"""Shapes of rigid bodies in space: spheres, capsules, convex polyhedra, half spaces."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from stiction.bodies.space.contact_kernels import HALF_SPACE, POLYHEDRON, SPHERE, VERTICES_MOST
+from stiction.bodies.space.contact_kernels import CAPSULE, HALF_SPACE, POLYHEDRON, VERTICES_MOST
 from stiction.core.fields import Components, Declared, Positive
 from stiction.errors import ModelError
 from stiction.numerics.checks import floats_of, shape_of
 
-__all__ = ["ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere"]
+__all__ = ["Capsule", "ConvexHull", "Cuboid", "HalfSpace", "Hull", "SpatialShape", "Sphere"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,6 +32,7 @@ _CENTRED = 2e-15
 
 _WHY = "a body of no size has no surface."
 _RADIUS = Positive("m", _WHY, "give 0.1.")
+_LENGTH = Positive("m", "the core of a capsule is a segment.", "give 0.2, or a Sphere.")
 _SIDE = Positive("m", _WHY, "give 1.0.")
 _NORMAL = Components(
     "1", "it points out of the solid side.", "give [0, 0, 1].", counts=(3,), direction=True
@@ -39,9 +40,9 @@ _NORMAL = Components(
 
 
 class Hull(NamedTuple):
-    """The surface of a convex polyhedron about its centroid.
+    """The surface of a convex polyhedron about its centroid, or the core of a sphere or capsule.
 
-    vertices : (v, 3) [m]
+    vertices : (v, 3) [m]; of a core its ends
     faces : vertices of each face, counterclockwise from outside
     normals : (f, 3) outward
     edges : (e, 4) both vertices, and the faces on both sides
@@ -80,9 +81,9 @@ class SpatialShape(Declared, abc.ABC):
         return 0.0
 
     @property
-    def hull(self) -> Hull | None:
-        """Vertices, faces and edges of a polyhedron."""
-        return None
+    @abc.abstractmethod
+    def hull(self) -> Hull:
+        """Vertices, faces and edges."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +95,7 @@ class Sphere(SpatialShape):
     radius : [m]
     """
 
-    kind: ClassVar[int] = SPHERE
+    kind: ClassVar[int] = CAPSULE
 
     radius: Annotated[float, _RADIUS] = 0.1
 
@@ -112,6 +113,62 @@ class Sphere(SpatialShape):
     def thickness(self) -> float:
         """The diameter [m]."""
         return 2.0 * self.radius
+
+    @property
+    def hull(self) -> Hull:
+        """The centre."""
+        return Hull(np.zeros((1, 3)), [], np.zeros((0, 3)), np.zeros((0, 4), dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Capsule(SpatialShape):
+    """A cylinder with half spheres at its ends: all points within a radius of a segment.
+
+    Parameters
+    ----------
+    radius : [m]
+    length : of the cylinder, along z of its frame [m]
+
+    Verified by: tests/unit/bodies/space/test_capsules.py::test_moments_of_a_capsule
+    """
+
+    kind: ClassVar[int] = CAPSULE
+
+    radius: Annotated[float, _RADIUS] = 0.1
+    length: Annotated[float, _LENGTH] = 0.2
+
+    @property
+    def inertia(self) -> Floats:
+        """Of an even mass of 1 kg [m^2]: a cylinder and two half spheres."""
+        r, h = self.radius, self.length
+        round_part = 4.0 * r / (3.0 * h + 4.0 * r)
+        along = (0.5 - 0.1 * round_part) * r * r
+        of_cylinder = r * r / 4.0 + h * h / 12.0
+        # centroids of half spheres are 3 r / 8 from their flat faces
+        of_ends = 0.4 * r * r + h * h / 4.0 + 0.375 * h * r
+        across = of_cylinder + round_part * (of_ends - of_cylinder)
+        return np.diag([across, across, along])
+
+    @property
+    def reach(self) -> float:
+        """Distance of the farthest points [m]."""
+        return 0.5 * self.length + self.radius
+
+    @property
+    def thickness(self) -> float:
+        """The diameter [m]."""
+        return 2.0 * self.radius
+
+    @property
+    def sweep(self) -> float:
+        """Half the length of the core [m]."""
+        return 0.5 * self.length
+
+    @property
+    def hull(self) -> Hull:
+        """The core: its ends, and the edge between them."""
+        ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * self.length
+        return Hull(ends, [], np.zeros((0, 3)), np.array([[0, 1, 0, 0]]))
 
 
 class _Polyhedron(SpatialShape):
