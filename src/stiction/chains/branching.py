@@ -1,10 +1,17 @@
 """Branches of the quasistatic problem: all velocities that are admissible in one state.
 
-Under weakening friction several velocities may balance the same force: stick, a stable slip, and an
-unstable slip between them. This is why the quasistatic problem can have several solutions
-(formulas sheet, section 1e). For two or three neighbours that slip all roots are isolated by
-interval arithmetic (`root_boxes`); for one mass, and under a user's law, they are bracketed on a
-grid. `quasistatic.nonlinear_slip` calls `velocities` to report other branches.
+They are the solutions v (n,) [m/s] of the friction inclusion
+
+    R in C v + N mu(|v|) Sgn(v)
+
+with drives R [N], the damping matrix C and normal forces N (formulas sheet, section 1e). Under
+weakening friction there may be several: stick, a stable slip, and an unstable slip between them.
+Each of the 3^n combinations of modes (-1, 0, 1) is examined. Sticking masses separate the slipping
+ones into independent blocks of neighbours. For two or three neighbours that slip all roots are
+isolated by interval arithmetic (`root_boxes`); for one mass, and under a user's law, they are
+bracketed on a grid. `quasistatic.nonlinear_slip` calls `velocities` to report other branches.
+Arguments of the functions: `weak` is the friction of all masses, `block` the indices of slipping
+neighbours, `mode` (n,) the sign of slip of each mass.
 """
 
 from __future__ import annotations
@@ -42,7 +49,9 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 
 MOST_MASSES = 3
+# points of the grid on which roots are bracketed. Chosen
 _SAMPLES = 1500
+# rounding of a force, as a fraction of the sum of its terms. Chosen
 _ROUNDING = 1e-12
 
 
@@ -453,6 +462,7 @@ def _grid(damping: Floats, weak: FrictionCurve, drive: Floats, block: list[int])
 
 
 def _root(function: Callable[[Floats], Floats], low: float, high: float) -> float:
+    """Return the root of a function between two arguments of different sign, by Brent's method."""
     from scipy.optimize import brentq
 
     at = function(np.array([low, high]))
@@ -467,6 +477,7 @@ def _root(function: Callable[[Floats], Floats], low: float, high: float) -> floa
 def _slide_end(
     chain: Chain, weak: FrictionCurve, force: float, found: list[Branch]
 ) -> SlideEnd | None:
+    """Return the end of the fastest stable slip in `found` under the constant load `force` [N]."""
     stable = [branch for branch in found if branch.kind == "sliding"]
     if not stable:
         return None

@@ -19,7 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def links_pull(link: Floats, x: Floats) -> Floats:
-    """Return D' diag(link) D x: minus the force of the links on each mass.
+    """Return D' diag(link) D x, minus the force of the links on each mass [N].
+
+    D (n + 1, n) maps displacements to the elongations x_i - x_{i-1} of the links; walls stand
+    still.
 
     Parameters
     ----------
@@ -103,6 +106,7 @@ def _one_wall(link: Floats, r: Floats) -> Floats:
 
 
 def _pivots(link: list[float], plate: list[float]) -> list[float]:
+    """Return the n pivots [N/m]: stiffness to the ground from the left, plus the right link."""
     pivots: list[float] = []
     # stiffness to the ground of the masses so far
     supported = link[0] + plate[0]

@@ -231,6 +231,7 @@ def _named_late(events: LateEvents, stop_time: float | None) -> EventLog:
 
 
 def _named(raw: RawEvents, stop_time: float | None) -> EventLog:
+    """Return the events with names of modes and kinds, and with the stop of all masses, if any."""
     kinds: list[str] = []
     before: list[str] = []
     after: list[str] = []
@@ -316,6 +317,7 @@ def _states(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
 
 
 def _bounds(history: ChainHistory) -> dict[str, Variable]:
+    """Return the variable of the static bounds, which change in time under a law with states."""
     if history.bound is None:
         return {}
     text = "static bound of the friction force of each contact"
@@ -323,6 +325,7 @@ def _bounds(history: ChainHistory) -> dict[str, Variable]:
 
 
 def _energy_checks(history: ChainHistory) -> list[Check]:
+    """Return the audit lines on energy, from all steps if the method summed the returned heat."""
     energy = history.energy
     if history.given is not None:
         given, time = history.given

@@ -163,7 +163,18 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
 
 
 class _BackwardMotion:
-    """The motion with fixed directions of slip, integrated back in time from x_star."""
+    """The motion with fixed directions of slip, integrated back in time from x_star.
+
+    Attributes
+    ----------
+    sign : (n,) direction of slip of each mass, which friction and drive decelerate
+    drop : (n,) mu_static - mu_kinetic of each mass [1]
+    moving_mu : (n,) friction coefficient in slip at zero slip rate [1]
+    braked : (n,) whether friction or a force acts on the mass at the equilibrium
+    push : (n,) load on each mass [N]
+    steps : length [s] of each backward step, and the (n, _ORDER + 1) Taylor coefficients of x and v
+        by rising powers of the fraction of the step
+    """
 
     def __init__(self, chain: Chain, x_star: Floats, drive: Floats) -> None:
         self.chain, self.x_star = chain, x_star
@@ -195,7 +206,11 @@ class _BackwardMotion:
             )
 
     def integrate(self, wanted: float | None) -> float:
-        """Integrate back; return the time [s] over which no mass reverses, at most `cap`."""
+        """Integrate back in time; return the time [s] over which no mass reverses.
+
+        It is at most `wanted`. Without it, the bound is the slowest period, or less under strong
+        damping.
+        """
         chain = self.chain
         k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
         swing = math.sqrt(float(np.max((2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / m)))
@@ -232,7 +247,10 @@ class _BackwardMotion:
         return value(xs, 1.0), value(vs, 1.0)
 
     def _step(self, x: Floats, v: Floats, h: float) -> tuple[float, Floats, Floats]:
-        """Return the length of a backward step and its series, shortened until they converge."""
+        """Return the length [s] of a backward step and its series, shortened until they converge.
+
+        `h` is the longest length to try; the series are those of `steps`.
+        """
         length = h
         while True:
             xs, vs, misfit = self._series(x, v, -h)
@@ -275,8 +293,10 @@ class _BackwardMotion:
         chain, table, sign = self.chain, self.chain.friction, self.sign
         share_of, p = chain.law.formulas.shares, table.parameters
         fraction, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])
+        # x' = v and m v' = -D'(k D x + c D v) - kp x + b f - sign N mu, term by term
         for k in range(_ORDER):
             xs[:, k + 1] = h * vs[:, k] / (k + 1)
+            # term k of mu = mu_k + (mu_s - mu_k) e(w), by the recursion of the law for e
             if share_of is not None:
                 fraction[k] = share_of(k, speed, sign / h, xs.T[1:], fraction, p)
                 mu[:, k] = self.drop * fraction[k] + (table.mu_kinetic if k == 0 else 0.0)
@@ -302,6 +322,7 @@ class _BackwardMotion:
 
 
 def _why(chain: Chain, margins: Margins, interior: bool) -> str:
+    """Return why the quasistatic problem does not reach the equilibrium."""
     least = int(np.argmin(margins.relative))
     proof = (
         f"the smallest margin is {margins.force[least]:.6g} N at mass {least + 1} "

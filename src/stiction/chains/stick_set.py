@@ -298,6 +298,11 @@ class StickSet(Record):
     # ---- inner parts
 
     def _project(self, x: Floats) -> Nearest:
+        """Return the equilibrium nearest to `x`, a state outside of the set.
+
+        With S = b f - K x the multipliers p minimise 1/2 p'K^2 p - S'p + sum bound |p|, and
+        z = x + K p. All forces and K are divided by `unit` here.
+        """
         n = self.chain.n_mass
         # K in units of its largest pivot, so that K^2 stays in range for stiff chains
         unit = float(np.max(self._elastic.pivot))
@@ -338,6 +343,7 @@ class StickSet(Record):
         )
 
     def _rounding(self, x: Floats) -> Floats:
+        """Return (n,) rounding errors of the stick force at `x` [N]."""
         link, size = self.chain.link_stiffness, np.abs(x)
         edge = np.zeros(1)
         wide = np.concatenate([edge, size, edge])
@@ -347,6 +353,7 @@ class StickSet(Record):
         return np.asarray(_ROUNDING * size)
 
     def _sequence(self) -> tuple[Floats, Floats]:
+        """Return (n,) centres and half widths of the intervals of the link forces [N]."""
         chain = self.chain
         if chain.supports != "left" or chain.plate_springs.any():
             raise ModelError(
@@ -365,6 +372,7 @@ class StickSet(Record):
 
     @functools.cached_property
     def _pushed(self) -> Floats:
+        """(n,) load b f on each mass [N]."""
         return np.asarray(self.chain.load_weights * float(self.force or 0.0))
 
     @functools.cached_property
@@ -373,10 +381,12 @@ class StickSet(Record):
 
     @functools.cached_property
     def _center(self) -> Floats:
+        """(n,) equilibrium without friction, K^-1 b f [m]."""
         return self._elastic.solve(self._pushed)
 
     @functools.cached_property
     def _half_width(self) -> Floats:
+        """(n,) largest displacement of each mass by friction forces within their bounds [m]."""
         # K is an M-matrix: K^-1 has no negative entry, so the bounds add up
         return self._elastic.solve(self._bound)
 

@@ -53,6 +53,7 @@ Floats = npt.NDArray[np.float64]
 MOST_MASSES = 10_000
 # a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C come through
 _MASS_STEPS_PER_CALL = 300_000
+# room for grazings; most states and numbers of states in the buffer of the replay. Chosen
 _GRAZING_SAMPLES = 64
 _TRACK_SAMPLES, _TRACK_NUMBERS = 2048, 200_000
 # a run ends if it would need _TOO_MANY times `max_steps`; the estimate is made once in
@@ -341,6 +342,7 @@ class EventDrivenIntegrator:
         return self._columns()[:4]
 
     def _columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the columns of recorded events, in the order of `outcome.RawEvents`."""
         return tuple(log.rows for log in self.log)
 
     def _history(self, status: Status) -> ChainHistory:
@@ -425,6 +427,7 @@ class EventDrivenIntegrator:
 def _problem(
     method: EventDriven, chain: Chain, request: Request, load_call: Callback, law: CompiledLaw
 ) -> Problem:
+    """Return the arguments of the kernels: arrays of the chain, scaled time, tolerances."""
     from stiction.chains.event_driven.state import Problem
 
     span, policy = request.t_end - request.t_start, method.policy
@@ -547,6 +550,7 @@ def _events(n: int, track: Track) -> Events:
 
 
 def _track(chain: Chain, method: EventDriven) -> Track:
+    """Return the buffer of states for the replay; empty if the run is not verified by one."""
     from stiction.chains.event_driven import state as er
 
     n = chain.n_mass

@@ -1,6 +1,7 @@
 """Base class of the integrators of chains without stick: arrays, loop, work limits, checkpoints.
 
-`radau` (adaptive steps) and `theta` (fixed steps) derive from it.
+They integrate y' = f(t, y) of `equations`. `radau` (collocation, adaptive steps) and `theta` (theta
+scheme, fixed steps) derive from it and make the steps; `run` calls `Integrator.run`.
 """
 
 from __future__ import annotations

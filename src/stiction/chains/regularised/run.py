@@ -109,6 +109,7 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
 
 
 def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainHistory:
+    """Return the history of a run; the state at which a failed run ended is its last sample."""
     tables, now, equations = integrator.tables, integrator.now, integrator.equations
     samples = int(now.saved)
     time, states = integrator.time[:samples].copy(), tables.kept[:samples]
@@ -177,6 +178,7 @@ def _worst(integrator: base.Integrator) -> float:
 
 
 def _given(now: Progress) -> tuple[float, float | None]:
+    """Return the energy that friction returned [J], and the time from which it did [s]."""
     at = float(now.given_time)
     return float(now.given), None if np.isnan(at) else at
 
@@ -196,6 +198,7 @@ def _events(log: base.Floats) -> RawEvents:
 
 
 def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> Iterator[Check]:
+    """Yield the audit lines of the steps of a theta scheme, and of creep (n,) [m]."""
     if isinstance(integrator, ThetaIntegrator):
         yield from _step_checks(integrator)
     lengths = law.creep_length(integrator.equations.p)

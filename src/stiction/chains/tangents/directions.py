@@ -3,7 +3,8 @@
 A run depends on a parameter through the coefficients that its kernels read: masses, stiffnesses,
 bounds, loads. Nearly all of them are linear in the parameter, so that finite differences of sixth
 order are exact to rounding. Only these coefficients are differenced; the derivatives of the motion
-follow from the variational equation (`series_kernels`).
+follow from the variational equation (`series_kernels`). `run`, `steps` and `adjoint` call
+`expanded` for the names of all directions and `laid_out` for the arrays of derivatives.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _SHAPE_STENCIL = (np.array([-1, 1]), np.array([-0.5, 0.5]))
 _SHAPE_STEP = 2.0**-15
 # times between two breakpoints at which functions of loads are compared
 _TIMES = 64
+# fields of `Directions` that the flags `mechanics` and `load` cover
 _MECHANICS = (
     *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
     *("normal", "mu_static", "mu_kinetic", "belt"),
@@ -295,6 +297,7 @@ def _numbers(chain: Chain) -> dict[str, Any]:
 
 
 def _matching(value: Any, shape: tuple[int, ...], name: str) -> Any:
+    """Return `value`, a coefficient of a neighbouring chain; raise if its shape differs."""
     if np.shape(value) != shape:
         raise ModelError(
             "Chain.tangents",

@@ -1,7 +1,8 @@
 """Event-driven runs of chains with first derivatives, by the variational equation.
 
-The equations are in `core.tangents`, their kernels in `step_kernels` and `event_kernels`.
-`EventDriven.tangents` calls this module.
+The variations dx, dv with respect to initial state and parameters obey the linearised equation of
+motion between events (`series_kernels`) and jump by saltation matrices at events (`event_kernels`).
+`core.tangents` defines the results. `EventDriven.tangents` calls this module.
 """
 
 from __future__ import annotations
@@ -297,6 +298,7 @@ def failure_of(
 
 
 def _variation(n: int, m: int, order: int, constant: bool, save: Floats) -> Variation:
+    """Return zero variations of n masses in m directions, and work arrays; see `Variation`."""
     terms, many = order + 1, 0 if constant else m
     law = 0 if constant else n
     return Variation(

@@ -1,7 +1,10 @@
 """Arrays of the variational equation: directions, variations, the series of a step, the log.
 
 A direction is a component of the initial state or a parameter of the chain; a variation is the
-derivative of the state with respect to it. The kernels of this folder read and write these arrays.
+derivative of the state with respect to it. The kernels of this folder read and write these arrays;
+`directions`, `run` and `adjoint` create them. n is the number of masses, m that of directions. The
+unit of a derivative is that of its quantity over that of the parameter. Arrays with n + 2 columns
+contain the walls, so that mass i (from 0) has column i + 1.
 """
 
 from __future__ import annotations
@@ -55,15 +58,17 @@ class Failure(Struct):
 
 
 class Directions(NamedTuple):
-    """Derivatives of the coefficients of a chain in m directions; names and units as in `Problem`.
+    """Derivatives of the coefficients of a chain in m directions; names as in `Problem`.
 
-    `whole` is true for components of a start that is varied as a whole, see `directions.expanded`.
-    `mechanics`, `load` and `law` say whether a direction changes the coefficients of masses and
-    contacts, those of the load, and a law that depends on the slip speed. `law` is SHAPE if the
-    direction changes more of the law than mu_static and mu_kinetic. The formulas of a law are
-    differenced: `law_row` (m, POINTS) are the rows of the first contact's parameters at each point
-    of the difference, `law_weight` the weights of the points. `slip_step` (n,) is the step of the
-    differences in slip speed.
+    Each has one row per direction, for example `mass` (m, n), `link_k` (m, n + 1), `belt` (m,).
+    `whole`, `mechanics`, `load` and `law` (m,) are flags. `whole` is true for components of a start
+    that is varied as a whole, see `directions.expanded`. `mechanics`, `load` and `law` say whether
+    a direction changes the coefficients of masses and contacts, those of the load, and a law that
+    depends on the slip speed. `law` is SHAPE if the direction changes more of the law than
+    mu_static and mu_kinetic. The formulas of a law are differenced: `law_row` (m, POINTS) are the
+    rows of the first contact's parameters at each point of the difference, as addresses in memory,
+    `law_weight` (m, POINTS) the weights of the points. `slope_address` is that of the compiled
+    slope of mu. `slip_step` (n,) is the step of the differences in slip speed [m/s].
     """
 
     whole: Ints
@@ -99,11 +104,13 @@ class Variation(NamedTuple):
     before, `x_event`, `v_event` (n + 2,) the state at its end. `base` (order + 1, n + 2) is the
     series of the displacements, `load` (order + 1,) that of the load, `mu` and `slope`
     (n, order + 1) those of the coefficient and its slope, `mu_by` (m, n, order + 1) its
-    derivatives in the directions; `series` and `load_by` are those of one direction, `speed`
-    (order + 1,) that of one slip rate. `of_speed`, `of_force` (n, order + 1) are the moments of the
+    derivatives in the directions. `series` (order + 1, n + 2) and `load_by` (order + 1,) are the
+    variation and the derivative of the load in one direction, `trial` (n, order + 1) a work array,
+    `speed` (order + 1,) the series of one slip rate. All series are by rising power of tau.
+    `of_speed`, `of_force` (n, order + 1) are the moments of the
     slip rates and of the friction forces over the step, `power` the integrals of powers of tau.
-    `moving` lists the masses that do not stick. `last` (3,) holds the time of the last event,
-    whether the start is passed and whether all variations have ended. `saved_x`, `saved_v`
+    `moving` (n,) lists the masses that do not stick. `last` (3,) holds the time of the last event
+    [s], 1 after the start is passed, and 1 after all variations have ended. `saved_x`, `saved_v`
     (k, m, n) are the derivatives at the times `save` (k,), of which `saves` (1,) are passed.
     """
 
@@ -134,10 +141,13 @@ class Variation(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A buffer of events with the derivatives of their times, and of failures.
+    """A buffer of `filled` (1,) events with the derivatives of their times, and of failures.
 
-    `rate` is the rate at which the event function passes zero, 0 for an event at a fixed time;
-    `jump` is the acceleration before the event minus that after it.
+    Each event has a row: `time` [s], `mass` from 0, modes `before` and `after`, derivatives of the
+    time `time_by` (events, m), and the state `x` [m], `v` [m/s] (events, n). `rate` is the rate at
+    which the event function passes zero, 0 for an event at a fixed time: N/s for a release, m/s^2
+    for the end of slip. `jump` is the acceleration before the event minus that after it [m/s^2].
+    `failure` has `failed` (1,) entries.
     """
 
     time: Floats

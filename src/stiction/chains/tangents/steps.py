@@ -72,6 +72,10 @@ def _followed(
     names: tuple[str, ...],
     whole: Ints,
 ) -> Tangents:
+    """Make all steps and return the derivatives in the directions `names`.
+
+    The kernel returns at each change of modes, which is recorded here, and after `chunk` steps.
+    """
     from stiction.chains.tangents import theta_kernels as tk
 
     integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
@@ -137,12 +141,14 @@ def _result(
 
 
 def _open_set(margin: Floats) -> NotDifferentiable:
+    """Return the failure `Variation.margin`: a step whose set of sticking masses is undecided."""
     time, mass, share = margin.tolist()
     reason = f"mass {int(mass) + 1}: its friction in stick equals its bound to {abs(share):.2g}"
     return NotDifferentiable(time, "degenerate thresholds", reason)
 
 
 def _variation(bound_by: Floats) -> Variation:
+    """Return zero variations, from the (m, n) derivatives of the static bounds."""
     from stiction.chains.tangents.theta_kernels import Variation
 
     m, n = bound_by.shape

@@ -7,7 +7,11 @@ A step solves for the slip rates w, with v_theta = V + w and x_theta = x + theta
 in the set of masses that slip with signs s, and w = 0 in stick. Its derivative at a fixed set of
 slipping masses is a linear equation whose tridiagonal matrix is the same for all directions. A mass
 that sticks after the step has the velocity of the belt. A variation is the derivative of the state
-with respect to a direction (`tangents.state`).
+with respect to a direction (`tangents.state`). `steps` calls the two kernels that advance a run.
+
+Arguments: p, `work`, f of `theta.state`; directions d of `tangents.state`; g holds the variations.
+i is a mass from 0, c = i + 1 its column in arrays with walls, q a direction. t [s] is the start of
+the step, `pull` the load at theta [N].
 Source: formulas sheet of the chains paper, section 5.
 """
 
@@ -246,7 +250,11 @@ def _step(
     pull: float,
     pull_by: float,
 ) -> None:
-    """Solve for the variation of the slip in direction `q`, and advance the state by it."""
+    """Solve for the variation of v_theta in direction `q`, and advance the variations by it.
+
+    Thomas algorithm: `g.pivot` holds the pivots of the step, `g.right` the right-hand side and then
+    the solution. `pull_by` is the derivative of the load at theta.
+    """
     f, n, h = work.f, p.n, p.h
     system, masses, modes = system_of(f), masses_of(f), modes_of(work.m)
     part, belt, w = p.theta * h, d.belt[q], system.solution
