@@ -1,7 +1,8 @@
 """Theta scheme for a block: many chains that differ in a few numbers, in one kernel call.
 
-This module prepares the arrays, audits the results and names them; the steps are in
-`theta_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
+Friction is constant in slip and set-valued in stick (the scheme of `theta.exact_kernels`), the
+surface is at rest. This module prepares the arrays, audits the results and names them; the steps
+are in `theta_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
 `blocks_of` through `ThetaStepper.blocks`.
 """
 
@@ -105,6 +106,7 @@ def blocks_of(
     law = make_law(chain, request, scheme)
     problem = make_problem(chain, request, scheme, callbacks(chain, scheme), law)
 
+    # chains per call, a multiple of the 32 chains of a group; a chain has some 45 numbers per mass
     size = max(32, _MOST_NUMBERS // (45 * (chain.n_mass + 1)) // 32 * 32)
 
     def solve(columns: Sequence[Array]) -> Block:
@@ -117,6 +119,7 @@ def blocks_of(
 
 
 def _solved(problem: Problem, method: ThetaStepper, request: Request, stack: Stack) -> Block:
+    """Return the results of the chains of a stack."""
     return _EnsembleRun(stack, problem, method, request).solve()
 
 
@@ -207,6 +210,11 @@ class _EnsembleRun:
         saved.sums[rested, 1] = sums[rested]
 
     def _block(self, rested: Flags) -> Block:
+        """Return the audited results of all members.
+
+        Members that the kernel could not complete here are marked as invalid. `rested` (m,) marks
+        chains that stopped for good before the end.
+        """
         from stiction.chains.blocks.theta_kernels import ENDED
 
         ensemble, stack, p = self.ensemble, self.stack, self.problem
@@ -234,6 +242,7 @@ class _EnsembleRun:
         return outcomes.block(self._lines(outcomes), valid, outcomes.events + stops, reached)
 
     def _stats(self) -> dict[str, Array]:
+        """Return the counts of work (m,) by the names _STATS."""
         p, now = self.problem, self.ensemble.work.progress
         steps, solves = now["step"], now["solves"]
         h, mean = np.full(steps.size, p.h), np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)

@@ -103,6 +103,7 @@ def difference(data: ChainData, base: ChainData, name: str, i: int) -> tuple[Flo
 
 
 def _runs(given: object) -> list[Run]:
+    """Return the runs as a list; raise ModelError for anything else."""
     runs: list[Any] = list(given) if isinstance(given, Iterable) else [given]
     wrong = [run for run in runs if not isinstance(run, Run)]
     if wrong:
@@ -113,6 +114,7 @@ def _runs(given: object) -> list[Run]:
 
 
 def _names(runs: Sequence[Run], labels: object) -> list[str]:
+    """Return one label per run; raise ModelError for labels that do not match."""
     if labels is None:
         return [f"{run.method_name} ({k + 1})" for k, run in enumerate(runs)]
     names = list(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else []
@@ -129,6 +131,7 @@ def _names(runs: Sequence[Run], labels: object) -> list[str]:
 
 
 def _check(data: Sequence[ChainData], reference: object) -> None:
+    """Raise ModelError for runs that cannot be compared, or an index that is none of them."""
     if len(data) < 2:
         raise ModelError(
             f"{_WHERE}.runs",

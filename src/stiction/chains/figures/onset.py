@@ -1,4 +1,8 @@
-"""The onset diagram: slip rate over mass and time, with the detachment front along the chain."""
+"""The onset diagram: slip rate over mass and time, with the detachment front along the chain.
+
+The front consists of the first slips of all masses. `figures.ChainFigures.onset` and `overview`
+draw it from `ChainData`.
+"""
 
 from __future__ import annotations
 

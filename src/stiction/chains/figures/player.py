@@ -1,4 +1,8 @@
-"""Animation of a chain: blocks, springs, load and ground, with the strip of stick and slip."""
+"""Animation of a chain: blocks, springs, load and ground, with the strip of stick and slip.
+
+Between saved states displacements are interpolated by Hermite polynomials from x and v.
+`figures.ChainFigures.movie` calls `movie_of`. Arrays are (frames, shown masses).
+"""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ class LoadPath:
 
         Parameters
         ----------
-        samples : of a user's load between two breakpoints
+        t_start, t_end : time span [s]
+        samples : number of samples of a user's load between two breakpoints
         size : largest load that moves nothing [N], or 0
 
         Raises
@@ -206,7 +207,10 @@ def slope(
 
 
 def _turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
-    """Return the times of extrema of the load strictly between a and b."""
+    """Return the times of extrema of the load strictly between the breakpoints a and b [s].
+
+    They are roots of f'(t) = rate + sum amplitude w cos(w t + phase), with a change of sign.
+    """
     if segments.function is not None:
         return _sampled_turns(segments, a, b, samples)
     frequency, swing = segments.angular_frequency, segments.amplitude
@@ -223,7 +227,7 @@ def _turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
 
 
 def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: float) -> Floats:
-    """Return the roots of rate + speed cos(w t + phase)."""
+    """Return the roots of rate + speed cos(w t + phase) in (a, b)."""
     cosine = -rate / speed
     if abs(cosine) >= 1.0:
         return np.empty(0)

@@ -64,6 +64,15 @@ class NonlinearSlip(SlipMotion):
     frame, weak : the chain and its friction curve
     choice : which branch to take where several are admissible
     request : time span
+
+    Attributes
+    ----------
+    seed : (n,) velocities [m/s] from which the fast flow starts at the next decision
+    lag : a time [s] below the time scales of chain and load
+    least : smallest force that slip of one mass can carry [N]; 0 for more masses
+    open : whether other branches exist and are reported already
+    chosen : whether the branch choice has left stick
+    unsure : whether the velocity has jumped since the last report
     """
 
     unsettled: ClassVar[str] = "branches"
@@ -83,6 +92,7 @@ class NonlinearSlip(SlipMotion):
         self.open, self.chosen, self.unsure = False, False, False
 
     def _check_solvable(self) -> None:
+        """Raise ModelError for chains too long, or with motions that nothing resists."""
         n = self.frame.n
         if n > _MOST:
             raise ModelError(

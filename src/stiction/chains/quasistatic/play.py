@@ -114,8 +114,12 @@ class _LoadInterval:
 class _Play:
     """Run of a chain whose link forces are plays of the load.
 
-    k, c : stiffness and damping of the links, from the wall; d, carried : their elongations [m] and
-    forces [N]; width : half widths F_i of the plays [N].
+    k, c : (n,) stiffness [N/m] and damping [N s/m] of the links, from the wall
+    d, carried : (n,) elongations d_i [m] and forces s_i [N] of the links
+    width : (n,) half widths F_i of the plays [N]
+    bound, mode : (n,) static bounds [N] and modes of the masses, from the wall
+    order, number : slice from the wall, and indices of the masses of the chain in this order
+    load_factor : weight of the load on the end mass [1]
     """
 
     def __init__(self, chain: Chain, request: Request, path: LoadPath, most: int) -> None:

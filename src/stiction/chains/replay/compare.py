@@ -122,7 +122,18 @@ def _resolved(trajectory: Trajectory, f: Forces) -> Trajectory:
 
 
 class _Replay:
-    """One replay: the forces of the model, the run, scales, and the largest difference."""
+    """One replay: the forces of the model, the run, scales, and the largest difference.
+
+    Attributes
+    ----------
+    limit : largest accepted relative difference [1]
+    exact : whether the motion between events is linear, so that `linear` integrates it
+    reach : bound of the rates of the motion [1/s], if `exact`; else 0
+    speed, place : scales of velocities [m/s] and displacements [m]
+    hold : (n, 1) scales of forces [N]
+    worst : largest difference, its time [s] (None for none), and what differs
+    fraction : verified fraction of the time of the run [1]
+    """
 
     def __init__(
         self, chain: Chain, history: ChainHistory, trajectory: Trajectory, rtol: float
@@ -149,7 +160,11 @@ class _Replay:
         self.special = own_load or f.may_jump
 
     def _set_scales(self, rate: float) -> None:
-        """Set the scales of differences, so that rounding of the terms of forces does not count."""
+        """Set the scales of differences, so that rounding of the terms of forces does not count.
+
+        `rate` is a bound of the rates of the chain [1/s]. Each scale is increased by the rounding
+        error of its quantity over `limit`.
+        """
         f, p, time = self.f, self.f.segments, self.trajectory.time
         ends = (float(time[0]), float(time[-1])) if time.size else (0.0, 0.0)
         late = max(map(abs, ends))
