@@ -35,6 +35,8 @@ __all__ = ["CompiledLaw", "addresses"]
 
 Floats = npt.NDArray[np.float64]
 
+# Numba signatures of formulas: a number of (v, z, p); values of (v, z, p) written to `out`; Taylor
+# coefficient of (k, v, factor, w, step, e, p)
 _POINTER = "CPointer(float64)"
 _VALUE = f"float64(float64, {_POINTER}, {_POINTER})"
 _FILL = f"void(float64, {_POINTER}, {_POINTER}, {_POINTER})"
@@ -136,6 +138,7 @@ class CompiledLaw:
         return self._error is not None or any(own.error is not None for own in self._own)
 
     def _address(self, function: Formula | None, name: str) -> int:
+        """Return the address of a formula as a C function; 0 for none."""
         if function is None:
             return 0
         kind = _SHARE if name == "share" else _VALUE if name in _VALUES else _FILL

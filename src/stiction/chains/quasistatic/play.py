@@ -8,7 +8,8 @@ costs O(n), whatever the number of events.
 
 Without dampers this is exact from any start in the stick set and for every history without jumps.
 With a damper on every link it is exact without reversals: under a load that never decreases, from
-an unstressed chain. A chain whose load jumps is left to `stepper`.
+an unstressed chain. A chain whose load jumps is left to `stepper`. `quasistatic.run` calls
+`is_play` and `play_history`.
 """
 
 from __future__ import annotations
