@@ -552,6 +552,7 @@ def _tridiagonal(links: Floats) -> Floats:
 
 
 def _check_law(law: object) -> None:
+    """Raise ModelError for anything but a friction law of chains."""
     if isinstance(law, Friction):
         return
     from stiction.laws.rate_and_state import RateAndState

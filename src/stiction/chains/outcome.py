@@ -139,6 +139,7 @@ class ChainHistory:
 
 def build_run(chain: Chain, method: object, history: ChainHistory) -> Run:
     """Return the Run of a chain history, with the quantities every chain method shares."""
+    # load at the first slip of each mass, and in the limit of a slowly rising load
     onset = _onset_times(chain, history)
     slipped, load = ~np.isnan(onset), np.zeros(chain.n_mass)
     # one vectorised call: a call per mass would take seconds for a million masses
@@ -261,6 +262,7 @@ def _named(raw: RawEvents, stop_time: float | None) -> EventLog:
 
 
 def _variables(chain: Chain, history: ChainHistory, critical: Floats | None) -> dict[str, Variable]:
+    """Return the saved arrays by name, with axes, units and labels: time series and constants."""
     series, each = ("time", "mass"), ("mass",)
     load = np.asarray(chain.load.at(history.time))
     table = chain.friction

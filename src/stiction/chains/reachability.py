@@ -101,6 +101,7 @@ def reach(
     stick = StickSet(chain)
     if not stick.contains(x_star):
         raise ModelError(outside("reach.x_star", stick.margins(x_star)))
+    # integrate back in time, with velocities opposite to the stick forces
     margins = stick.margins(x_star)
     back = _BackwardMotion(chain, np.array(x_star, dtype=np.float64), margins.drive)
     wanted = None
@@ -140,6 +141,7 @@ def reach(
 
 
 def _at_constant_load(chain: Chain, force: float | None) -> Chain:
+    """Return the chain under the constant load `force` [N]; raise ModelError for a varying load."""
     if not isinstance(chain, Chain):
         raise ModelError(
             "reach.chain",
@@ -190,6 +192,7 @@ class _BackwardMotion:
         self.steps: list[tuple[float, Floats, Floats]] = []
 
     def _check_plausible(self) -> None:
+        """Raise ModelError if a motion cannot end in stick: a moving plate, or no friction."""
         chain = self.chain
         got = ""
         if chain.plate_speed != 0.0 and chain.plate_springs.any():

@@ -120,6 +120,7 @@ def _one_by_one(
         if over[worst] <= 0.0:
             break
         sign[worst] = direction[worst]
+        # go to the minimum for these signs; stop where the first entry reaches zero, fix it there
         while True:
             target = _minimum_for_signs(solve, rho, bound, sign)
             wrong = (sign != 0) & ~fixed & (target * sign <= 0.0)

@@ -332,6 +332,7 @@ class StickSet(Record):
         return Nearest(z, float(np.linalg.norm(z - x)), p / unit, max(worst / size, wrong_sign))
 
     def _state(self, x: npt.ArrayLike) -> Floats:
+        """Return displacements as an array; raise ModelError for a wrong number of them."""
         return numbers(
             "StickSet state",
             x,

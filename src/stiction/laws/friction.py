@@ -257,6 +257,7 @@ class Friction(Declared, abc.ABC):
         return [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
 
     def _spread(self, name: str, n: int) -> Floats:
+        """Return a field as (n,) numbers, one per contact; raise ModelError on a wrong length."""
         return numbers(
             f"{type(self).__name__}.{name}",
             getattr(self, name),

@@ -344,6 +344,7 @@ class Pacejka(Declared):
         def miss(p: Floats) -> Floats:
             return _magic(tan, p[0], p[1], p[2], p[3]) - y / top
 
+        # the residual has several minima: the best of six starts
         best = None
         for shape in (1.3, 1.9, 2.4):
             for steep in (1.0, 5.0):

@@ -147,6 +147,7 @@ class _EnsembleRun:
 
         stack, p, t = self.stack, self.problem, self.request.t_start
         m, n = stack.masses.shape
+        # modes and friction at the start, by the stick bounds
         work = make_work(stack, stack.load, stack.mu_kinetic, p, np.zeros((n, 0)))
         saved = make_saved(stack, stack.chain.law, self.request.save)
         start, u = np.full(m, t), stack.v_start
@@ -169,6 +170,7 @@ class _EnsembleRun:
             values=np.zeros((n, 5)),
             changes=np.zeros((n, 3), np.int32),
         )
+        # masses released at the start are events, which `count_joined` must know
         for b in np.flatnonzero(free.any(axis=1)).tolist():
             start = np.flatnonzero(free[b])
             changes = np.column_stack([start, np.zeros(start.size), mode[b, start]])
@@ -219,6 +221,7 @@ class _EnsembleRun:
 
         ensemble, stack, p = self.ensemble, self.stack, self.problem
         now, saved = ensemble.work.progress, ensemble.saved
+        # a chain has stopped if no mass slipped after its stop
         stops = np.isfinite(ensemble.stop_time) & (now["slipping"] == 0)
         stops &= now["rest_since"] <= ensemble.stop_time
         outcomes = Outcomes(

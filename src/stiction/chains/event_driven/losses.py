@@ -51,6 +51,7 @@ def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
         return []
     from stiction.chains.event_driven.state import OF_SLIP
 
+    # L of each mass, and for each grazing the growth rate L N / m of a perturbation
     fall = -chain.friction.slope(np.zeros(chain.n_mass))
     losses = []
     for grazing in grazings:

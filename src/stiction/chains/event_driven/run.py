@@ -89,6 +89,7 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
 
 
 def _refuse_policy(method: EventDriven) -> None:
+    """Raise ModelError for a policy of another system."""
     if method.policy is not None and not isinstance(method.policy, SlipAtGrazing):
         raise ModelError(
             "EventDriven.policy",
@@ -198,6 +199,7 @@ class EventDrivenIntegrator:
             t = float(now.time)
             if code == ek.DONE:
                 return Status.SOLVED
+            # an equilibrium is reported once; the run continues, because the load may release it
             if code == ek.ALL_STUCK:
                 now.rest_seen = 1
                 if self.chain.sticks_for_good(t, self.state.x[1:-1]):
@@ -205,6 +207,8 @@ class EventDrivenIntegrator:
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
+            # steps without progress: a load that is not finite, infinitely many events at one
+            # time, or a user's function that no polynomial fits
             if code in (ek.STALLED, ek.STEP_VANISHED) and not self._is_loaded_after(t):
                 self.reason = f"the load is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
@@ -289,6 +293,7 @@ class EventDrivenIntegrator:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint by their keys, with the ranges of their values."""
         from stiction.chains.event_driven.threshold_kernels import AT_REST
 
         modes, samples = (-1, 1), self.now.saved
@@ -318,6 +323,7 @@ class EventDrivenIntegrator:
         return {**self._state(), **self.trajectory.pack()}
 
     def _resume(self) -> bool:
+        """Restore a checkpoint; return whether there was one."""
         checkpoint = self.request.checkpoint
         arrays = None if checkpoint is None else checkpoint.load()
         if arrays is None:
@@ -346,6 +352,7 @@ class EventDrivenIntegrator:
         return tuple(log.rows for log in self.log)
 
     def _history(self, status: Status) -> ChainHistory:
+        """Return samples, events, energies and audit lines of the run."""
         now = self.now
         if not status.ok:
             self._save_last_state()
@@ -490,6 +497,7 @@ def _plain(values: Floats) -> Floats:
 
 
 def _start(chain: Chain, request: Request) -> State:
+    """Return the initial state, in which all modes are stick; `first_modes` decides them."""
     from stiction.chains.event_driven import state as er
 
     n = chain.n_mass
@@ -532,6 +540,7 @@ def saved_states(n: int, save: Floats, many: tuple[int, ...] = ()) -> Saved:
 
 
 def _events(n: int, track: Track) -> Events:
+    """Return empty buffers for mode changes and grazings of n masses."""
     from stiction.chains.event_driven import state as er
 
     count = max(1024, 4 * n)
@@ -569,6 +578,7 @@ def _track(chain: Chain, method: EventDriven) -> Track:
 
 
 def _scratch(n: int, order: int) -> Scratch:
+    """Return the work arrays of a step, for n masses and series of this order."""
     from stiction.chains.event_driven.state import Scratch
 
     return Scratch(

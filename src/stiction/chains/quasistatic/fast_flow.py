@@ -92,6 +92,8 @@ class FastFlow:
         v, step = self._seeded(rho, v), 1.0
         sign = np.where(frame.free, 1, np.sign(v)).astype(np.int8)
         for count in range(_MOST):
+            # implicit step in z: friction is linearised in |w| about the present |v|, and the
+            # inclusion of the step is solved exactly
             carried = np.where(v == 0.0, frame.bound, weak.force(v))
             # linearised friction, carried + bend (|w| - |v|), must not be negative at w = 0
             bend = np.minimum(weak.slope(v), carried / np.maximum(np.abs(v), 1e-300))
@@ -104,6 +106,7 @@ class FastFlow:
             change, size = float(np.max(np.abs(new - v))), float(np.max(np.abs(new)))
             same = np.array_equal(sign, new_sign)
             v, sign = new, new_sign
+            # with constant modes Newton's method ends the flow at its limit
             converged = change <= _CONSTANT * size + rounding
             tried = change <= _NEARLY_CONSTANT * size and count % _TRY_EVERY == _TRY_EVERY - 1
             if same and (converged or tried):

@@ -185,6 +185,7 @@ def slope(
     for a, w, p in sines:
         rate = rate + a * w * np.cos(w * t + p)
     if segments.function is not None:
+        # the user's function alone, by a one-sided difference of second order
         own = dataclasses.replace(
             segments,
             offset=0.0 * segments.offset,
@@ -256,6 +257,7 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
     count = max(1, math.ceil((b - a) * float(np.abs(w).max())))
     width = (b - a) / count
     middle = a + width * (np.arange(count) + 0.5)
+    # cells by their middles; `single` collects those with at most one root, and their widths
     single: list[Floats] = []
     # until a cell is as short as the rounding of its time
     while middle.size and width > 1e-15 * max(abs(a), abs(b), b - a):
@@ -265,6 +267,7 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
         width *= 0.5
         undecided = middle[~monotone]
         middle = np.concatenate([undecided - 0.5 * width, undecided + 0.5 * width])
+    # of these the cells with a change of sign hold a root each
     cells: Floats = np.concatenate([np.empty((2, 0)), *single], axis=1)
     low, high = cells[0] - 0.5 * cells[1], cells[0] + 0.5 * cells[1]
     at_low, at_high = f(low, 0), f(high, 0)

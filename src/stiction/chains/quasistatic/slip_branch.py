@@ -174,6 +174,7 @@ class SlipBranch:
         """
         from scipy.optimize import brentq
 
+        # the first sample at which an event function is negative; its root by Brent's method
         u = np.append(span[0], span[0] + (span[1] - span[0]) * _SAMPLES)
         values = self.reserves(dense(u[1:]))
         hit = (values <= 0.0) & armed[:, None]

@@ -165,6 +165,7 @@ class Stepper:
     # ---- the loop
 
     def _loop(self) -> Generator[Pause, None, Status]:
+        """Integrate segment after segment; return how the run ended."""
         request, slip = self.request, self.slip
         self._resume()
         # one segment per round: decide the active set at its start if it may have changed, then
@@ -229,6 +230,7 @@ class Stepper:
     # ---- checkpoint
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a checkpoint; `_resume` reads them in the same order."""
         last = np.nan if self.last_stick is None else self.last_stick
         flags = (self.jumped, self.due, self.steps, self.idle)
         numbers = (self.t, self.begun, self.window, self.misfit, last, *flags)

@@ -43,6 +43,7 @@ class Equations:
         self.p, self.load = chain.friction.parameters, chain.load.segments()
         self.load_call = Callback(self.load.function, "UserLoad.function")
         self._compiled, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
+        # parameters of masses and contacts
         n, load, masses, numbers = self.n, self.load, Mass.table(self.n + 1), Numbers.table()
         narrow = law.range_of_fall(n)
         of_masses = {
@@ -58,6 +59,7 @@ class Equations:
         for name, values in of_masses.items():
             masses[name][:n] = values
         masses["stiffness"], masses["damping"] = chain.link_stiffness, chain.link_damping
+        # parameters of the chain and of the run; `small / quickest` is a scale of slip rates
         run = numbers[0]
         run.belt, run.plate_speed = chain.belt_speed, chain.plate_speed
         run.answer, run.switches, run.load = answer, switches, self.load_call.address

@@ -48,6 +48,7 @@ class RadauIntegrator(Integrator):
         )
         run.rtol, run.max_step = method.rtol, method.max_step or math.inf
         run.max_steps, run.max_events = method.max_steps, method.max_events
+        # the state is the first row of the values of a step
         step.values[0] = tables.y
         tables.y = np.asarray(step.values)[0]
         n_fractions, n_values = sk.PROBES.size, co.STAGES + 1

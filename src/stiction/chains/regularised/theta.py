@@ -99,6 +99,8 @@ class ThetaIntegrator(Integrator):
             equations.read(y)
             return np.asarray(y - tables.y - part * equations.rates(t, y))
 
+        # Newton's method with a line search, from the state at the start of the step. Its smooth
+        # branch, the signs of the switching functions, follows the iterate
         y = tables.y.copy()
         off = residual(y)
         sizes = self._sizes()

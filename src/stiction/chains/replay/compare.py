@@ -225,6 +225,8 @@ class _Replay:
         if trajectory.time.size == 0:
             self.fraction = 0.0
             return
+        # intervals between states, and from states to saved samples: integrate, and compare the
+        # ends with the run
         steps = self._selected_intervals(np.flatnonzero(trajectory.follows[1:]))
         sample, before = self._saved_samples()
         sliding = self._sliding(h.v[sample], trajectory.mode[before])
@@ -236,6 +238,7 @@ class _Replay:
         off = self._end_differences(time, segment, start, mode, goal)
         moves = bool(mode.any())
         self.record(off, time[:, 1], _MOTION if moves else "an equilibrium")
+        # the friction inclusion at all states and saved samples
         if self.special:
             self._loads = ik.Loads(*self._special_loads(h.time[sample], trajectory.time[before]))
         ik.check_states(self._model, states, self._loads, samples, self._sizes, self.drive, worst)

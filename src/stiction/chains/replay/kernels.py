@@ -143,6 +143,7 @@ def _first_polynomial(
         work[_FIRST_PAIR + 1, i + 1] = start[s, 1, i] / rate
     work[_POSITION, 0] = 0.0
     work[_POSITION, n + 1] = 0.0
+    # forces at the start without sines, and their rates by load and plate
     load = p.segment_offset[segment] + p.segment_rate[segment] * (t - p.segment_time[segment])
     for i in range(n):
         c = i + 1

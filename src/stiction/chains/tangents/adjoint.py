@@ -212,6 +212,7 @@ class RecordedRun(TangentRun):
             shape=np.zeros(parts.law.size),
             **arrays,
         )
+        # block after block, backward; each needs the modes and the number of events before it
         for j in range(len(self.recordings) - 1, -1, -1):
             mode, events = self.first_mode, 0
             for earlier in self.recordings[:j][::-1]:
@@ -225,6 +226,7 @@ class RecordedRun(TangentRun):
 
 
 def _recording(size: int, order: int, n: int, laws: int) -> Recording:
+    """Return empty arrays for `size` steps; `laws` is n, or 0 for constant friction in slip."""
     from stiction.chains.tangents.adjoint_kernels import Recording
 
     return Recording(

@@ -113,10 +113,12 @@ def laid_out(
     rows, weights = np.full((m, POINTS), law.start, np.int64), np.zeros((m, POINTS))
     laws: list[CompiledLaw] = []
     for q, name in enumerate(names):
+        # a component of the start changes no coefficient
         place = _start_component(chain, name)
         if place is not None:
             start[place, q] = 1.0
             continue
+        # differences of all coefficients, cached by the chain
         known = chain.number_derivatives
         if name not in known:
             known[name] = _number_derivatives(chain, name, now)
@@ -127,6 +129,7 @@ def laid_out(
             by[key][q] = value
         flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
         flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
+        # a law that depends on the slip speed is differenced by kernels: rows and weights of points
         if name.startswith("law.") and not chain.law.constant:
             flags[2, q] = SHAPE if _changes_shape(chain, chains, law) else 1
             if flags[2, q] == SHAPE and law.share != 0:
@@ -221,6 +224,7 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
     value = parameter(chain, name)
     size = _size(chain, name, value)
     error: ModelError | None = None
+    # shorter and one-sided differences where the model refuses a value
     for fraction in _STEPS:
         step = fraction * size
         for points, weight in _STENCILS:

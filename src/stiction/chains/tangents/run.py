@@ -249,6 +249,10 @@ class TangentRun:
         log.filled[0] = 0
 
     def _result(self, rate: Floats, force_by: Floats) -> Tangents:
+        """Return the results, with (components, directions) arrays of derivatives.
+
+        `rate` and `force_by` are those of `event_kernels.at_end`.
+        """
         v, state, saved = self.variation, self.steps.state, self.steps.saved
         by = np.concatenate([v.x[:, 1:-1], v.v[:, 1:-1]], axis=1).T
         quantities = [
@@ -281,6 +285,7 @@ class TangentRun:
         )
 
     def _failures(self) -> list[NotDifferentiable]:
+        """Return the times without a derivative, in order."""
         found = []
         for row in self.log.failure[: int(self.log.failed[0])]:
             numbers = (float(row[name]) for name in ("time", "value", "limit"))
@@ -331,6 +336,7 @@ def _variation(n: int, m: int, order: int, constant: bool, save: Floats) -> Vari
 
 
 def _log(n: int, m: int) -> Log:
+    """Return an empty buffer of events with their derivatives in m directions, and of failures."""
     rows = _EVENT_ROWS + 2 * n
     return Log(
         time=np.empty(rows),

@@ -112,6 +112,7 @@ def _result(
     g: Variation,
     found: list[EventTangent],
 ) -> Tangents:
+    """Return the results; derivatives are NaN if a stick force equalled its bound in a step."""
     p, motion, n = integrator.problem, integrator.work.motion, chain.n_mass
     x, v = motion.x[:n].copy(), motion.slip_rate[:n] + p.belt
     failures = list[NotDifferentiable]()

@@ -280,6 +280,7 @@ class ThetaIntegrator:
         return {**self._state(), "event_values": values, "event_marks": event_changes}
 
     def _resume(self) -> bool:
+        """Restore a checkpoint; return whether there was one."""
         arrays = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if arrays is None:
             return False
@@ -356,6 +357,7 @@ class ThetaIntegrator:
         return heat, float(self.now.given_time) if heat > 0.0 else None
 
     def _events(self) -> RawEvents | LateEvents:
+        """Return the mode changes; many of them are assembled when they are read."""
         from stiction.chains.theta.event_kernels import counted
 
         blocks, h, n = self._written(), self.problem.h, self.chain.n_mass

@@ -107,6 +107,7 @@ def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
         residual=f", worst residual {float(now.worst_miss):.2g}" if missed else "",
     ):
         yield line.of_run()
+    # largest decrease of friction with slip speed over the mass, times theta [1/s]
     chain, h, theta = integrator.chain, integrator.problem.h, integrator.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if chain.law.states:
