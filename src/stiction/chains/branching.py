@@ -349,7 +349,8 @@ def _farthest(
     outer, inner = float(max(links[0], links[-1])), links[1:-1]
     size = float(np.abs(drive).sum())
     if outer > 0.0:
-        # v'Cv <= v'R, and a speed is a sum of differences along the links to the support
+        # a root has v'Cv <= v'R <= |R|_1 max|v|, since friction dissipates. max|v| is a sum of
+        # differences d_l along the links to the support, and (sum d_l)^2 <= v'Cv sum 1 / c_l
         return 1.01 * size * (1.0 / outer + float(np.sum(1.0 / inner))), True
     # without a damper to a support, the force of a damper is the sum of forces on one side of it,
     # which bounds the differences of speeds. Beyond 45 speed scales the law is constant to

@@ -88,6 +88,7 @@ class Elastic:
             return _one_wall(self.link[:-1], r)
         if not self.plate.any() and self.link[0] == 0.0:
             return _one_wall(self.link[:0:-1], r[::-1])[::-1]
+        # forward elimination and backward substitution (Thomas algorithm)
         link, pivot = self.link.tolist(), self.pivot.tolist()
         load = r.tolist() if r.ndim == 1 else list(r)
         for i in range(1, len(load)):

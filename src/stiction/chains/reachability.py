@@ -259,6 +259,7 @@ class _BackwardMotion:
             xs, vs, misfit = self._series(x, v, -h)
             size = float(np.max(np.abs(vs[:, :-2]))) + 1e-300
             tail = float(np.max(np.abs(vs[:, -2:])))
+            # fraction of the step on which the last terms fall below rounding
             fraction = (1e-17 * size / tail) ** (1.0 / (_ORDER - 1)) if tail > 0.0 else 1.0
             if (misfit <= 1e-13 and fraction > 0.1) or h <= 1e-9 * length:
                 break

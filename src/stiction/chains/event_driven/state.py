@@ -179,12 +179,14 @@ class Scratch(NamedTuple):
 class State(NamedTuple):
     """State of a run of n masses, as a checkpoint stores it.
 
-    `x` [m], `v` [m/s] (n + 2,) with walls, friction heat `heat` (n,) [J]; `mode` (n,) is -1 or 1 in
-    slip, 0 in stick. The others are (n,) too. `shown` are the modes last recorded. `lead` is the
-    number of leading coefficients of a mass's event function that its last event made zero: 0 for
-    none, AT_REST after a decision to stick. `side` are the signs of the stick forces. `band` is 1
-    for a mass whose event function is within its error, 2 for a mass whose grazing of the bound is
-    recorded.
+    x, v : (n + 2,) displacements [m] and velocities [m/s], with walls
+    mode, shown : (n,) modes -1, 0, 1 now, and those last recorded
+    lead : (n,) number of leading coefficients of a mass's event function that its last event made
+        zero: 0 for none, AT_REST after a decision to stick
+    side : (n,) signs of the stick forces
+    band : (n,) 1 for a mass whose event function is within its error, 2 for a mass whose grazing of
+        the bound is recorded
+    heat : (n,) friction heat [J]
     """
 
     progress: Table[Progress]

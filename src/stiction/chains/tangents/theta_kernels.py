@@ -61,12 +61,15 @@ _NEAR = 1e-10
 class Variation(NamedTuple):
     """Derivatives of the state with respect to m directions, and the state at the start of a step.
 
-    `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
-    `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) belongs to the first step
-    whose set of sticking masses is undecided: its time, the mass, and the margin of this mass over
-    its bound; NaN for none. `rest` (2,) are the time and the mass of the first rest without
-    friction in a direction that changes this zero friction; NaN for none. `bound_by` (m, n) are the
-    derivatives of the static bounds.
+    x, v, heat : (m, n + 2), (m, n + 2), (m, n) derivatives of displacements, velocities and
+        friction heats
+    place, velocity : (n + 2,) the state [m], [m/s], with walls
+    pivot, right : (n,) pivots and right-hand side of the tridiagonal system
+    margin : (3,) of the first step whose set of sticking masses is undecided: time [s], mass, and
+        margin of this mass to its bound, over the bound; NaN for none
+    rest : (2,) time [s] and mass of the first rest without friction in a direction that changes
+        this zero friction; NaN for none
+    bound_by : (m, n) derivatives of the static bounds
     """
 
     x: Floats
