@@ -214,8 +214,8 @@ class _EnsembleRun:
     def _block(self, rested: Flags) -> Block:
         """Return the audited results of all members.
 
-        Members that the kernel could not complete here are marked as invalid. `rested` (m,) marks
-        chains that stopped for good before the end.
+        Members that the kernel could not complete here are invalid. `rested` (m,) is whether a
+        chain stopped for good before the end.
         """
         from stiction.chains.blocks.theta_kernels import ENDED
 

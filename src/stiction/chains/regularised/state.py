@@ -175,8 +175,7 @@ class Saved(NamedTuple):
 
     Parameters
     ----------
-    time : (m,) [s]
-    kept : (m, 3 n) states y
+    time, kept : (m,) [s], and (m, 3 n) states y
     sums : (m, 5) energies of the chain [J]: external work, viscous heat, algorithmic dissipation,
         kinetic and stored energy
     heat : (m, n) friction heat of each mass [J]
