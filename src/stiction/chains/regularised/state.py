@@ -175,10 +175,10 @@ class Saved(NamedTuple):
 
     Parameters
     ----------
-    time, kept : (m,) [s], and (m, 3 n) states y
-    sums : (m, 5) energies of the chain [J]: external work, viscous heat, algorithmic dissipation,
-        kinetic and stored energy
-    heat : (m, n) friction heat of each mass [J]
+    time : (m,) [s]
+    kept, sums, heat : (m, 3 n) states y; (m, 5) energies of the chain [J]: external work, viscous
+        heat, algorithmic dissipation, kinetic and stored energy; (m, n) friction heat of each mass
+        [J]
     """
 
     time: Vector
