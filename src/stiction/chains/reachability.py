@@ -3,8 +3,8 @@
 Every equilibrium has them (formulas sheet, section 7). Choose a direction sigma_i of each mass with
 sigma_i R_i < mu N_i, so that friction decelerates it. The equation of motion, integrated backwards
 in time from the equilibrium with these signs, keeps all masses in slip for some time. Forward in
-time, all masses then stop at the same instant in the given state, and stick. `reach` returns such
-initial data; the integration is by Taylor series.
+time, all masses then stop at the same instant in the given state, and stick. `st.reach` returns
+such initial data; the integration is by Taylor series of the equation of motion (`model`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
     S = { x : |b f - K x|_i <= mu_static N_i for every mass i }
 
-It is the image of a box of friction forces under K^-1: a polytope with 2^n vertices. Its
-projections on the axes are intervals, and the box they span is larger than S.
+with the load b f [N], the stiffness matrix K and static bounds mu_static N_i [N]. It is the image
+of a box of friction forces under K^-1: a polytope with 2^n vertices. Its projections on the axes
+are intervals, and the box they span is larger than S. `st.StickSet` is for users; `reachability`
+uses it too.
 """
 
 from __future__ import annotations

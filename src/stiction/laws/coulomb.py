@@ -1,8 +1,9 @@
 """Set-valued Coulomb friction in one dimension: laws without internal state.
 
 The coefficient is constant, jumps between a static and a kinetic value, weakens with the slip
-speed, or is a user's function. The base classes are in `stiction.laws.friction`; laws with states
-are in `stribeck` and `presliding`.
+speed, or is a user's function: the friction force is -mu(|v|) N sign(v) in slip, and any force up
+to mu_static N in stick. These laws are values of `Chain.law`. The base classes are in
+`stiction.laws.friction`; laws with states are in `stribeck` and `presliding`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Event-driven integration of the dynamic problem (Problem 1) with set-valued friction.
 
-Between events each mass sticks or slips in one direction, so the motion is smooth. Its Taylor
-series in time is summed to rounding error (`series_kernels`). Onsets of slip, stops and reversals
-are roots of the same series (`event_kernels`); at each of them the modes are decided from the
-forces (`threshold_kernels`). A step costs O(order n); no matrix is formed.
+Between events each mass sticks (v_i = V) or slips in one direction, m_i v_i' = R_i - mode_i mu N_i
+with the forces R_i of links, plate and load, so the motion is smooth. Its Taylor series in time is
+summed to rounding error (`series_kernels`). Onsets of slip, stops and reversals are roots of the
+same series (`event_kernels`); at each of them the modes are decided from the forces
+(`threshold_kernels`). A step costs O(order n); no matrix is formed. `EventDriven.solve` calls
+`solve_event_driven`; derivatives, blocks of chains and co-simulation use `EventDrivenIntegrator`.
 """
 
 from __future__ import annotations

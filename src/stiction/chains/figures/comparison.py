@@ -1,4 +1,7 @@
-"""Figure of the differences in displacement and velocity between runs and a reference run."""
+"""Figure of the differences in displacement and velocity between runs and a reference run.
+
+Users call `compare`; `papers.chains` reproduces figures of the paper with it.
+"""
 
 from __future__ import annotations
 

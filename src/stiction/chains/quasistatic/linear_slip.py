@@ -5,12 +5,15 @@ With a constant active set, the slipping masses A obey
     C_AA y_A' + K_AA y_A = q_A(t) - sigma_A mu N_A - K_AS y_S ,
 
 with the stuck masses S, directions sigma and q of `slip_frame`. The generalised eigenvectors V of
-(C_AA, K_AA), V'K V = 1 and V'C V = diag(tau), turn them into scalar equations, tau eta' + eta =
-pi(t), with y_A = V eta and pi the right side times V'. A time constant tau may be zero (no damper
-acts on that shape: a sweeping process), small (a decaying transient) or large. Each equation is
-summed as a power series, on steps that resolve the transients that have not decayed. The next
-active set follows from an implicit step of infinitesimal length, a strictly convex problem with one
-solution (`active_set`).
+(C_AA, K_AA), with V'K V = 1 and V'C V = diag(tau), turn them into scalar equations
+
+    tau eta' + eta = pi(t),     y_A = V eta,     pi = V' times the right side.
+
+A time constant tau may be zero (no damper acts on that shape: a sweeping process), small (a
+decaying transient) or large. Each equation is summed as a power series, on steps that resolve the
+transients that have not decayed. The next active set follows from an implicit step of infinitesimal
+length, a strictly convex problem with one solution (`active_set`). `run` passes `LinearSlip` to
+`stepper`.
 """
 
 from __future__ import annotations

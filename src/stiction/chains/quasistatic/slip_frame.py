@@ -7,7 +7,8 @@ With y = x - V t (V the speed of the belt) the slip rates are y', and
 where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt (kp and Vp the springs and
 the speed of the plate, b f the load, 1 a vector of ones). K contains the plate springs.
 `Frame` holds the arrays
-of this equation; every algorithm of this folder except `play` solves in these coordinates.
+of this equation; every algorithm of this folder except `play` solves in these coordinates. All of
+them record samples, events and energies by `Recorder`.
 """
 
 from __future__ import annotations

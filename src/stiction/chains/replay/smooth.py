@@ -3,7 +3,8 @@
 It integrates x' = v, m v' = R - mode N mu(|v - V|) for slipping masses, with the forces R but
 friction and the belt speed V; masses in stick have no acceleration.
 Many intervals are integrated at once, one column each, with fixed steps; `compare` halves the steps
-of intervals that disagree with the run. `kernels.smooth_ends` is the compiled form.
+of intervals that disagree with the run, and calls `ends` where kernels are not compiled.
+`kernels.smooth_ends` is the compiled form.
 Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389, the method with 11 stages.
 """
 
