@@ -174,6 +174,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             "the velocity then follows from the rate of the load, not from the state.",
             "solve with Quasistatic().",
         )
+    # R = b f - K x; modes and velocities follow from the drives alone
     drive = chain.load_weights * f - Elastic(chain, "branches").force(place)
     # slip is relative to the belt, and dampers feel its velocity too
     drive = drive - chain.damping_matrix() @ np.full(chain.n_mass, chain.belt_speed)

@@ -164,6 +164,7 @@ class LennardJones(Adhesion):
         Source: formulas sheet, section 1, inverse map.
         Verified by: tests/exact/test_adhesion.py::test_inverse_map
         """
+        # T_max = (2 sqrt(5) / 9) T0 and W_adh = (15^(1/3) / 8) T0 r0, solved for r0 and A_H
         why = "tension and work of adhesion fix both constants of the curve."
         try_ = "give positive numbers, or adhesive=False for contact without tension."
         strength = number(

@@ -158,6 +158,7 @@ def convective_increment(increment: npt.ArrayLike, tangents: npt.ArrayLike) -> F
             "the tangents are the axes of the coordinates of the surface.",
             "check the parametrisation of the surface at the projection.",
         )
+    # metric times d xi = tangents . increment
     along = np.einsum("nai,ni->na", a, d)
     return np.asarray(np.linalg.solve(metric, along[:, :, None])[:, :, 0])
 

@@ -91,6 +91,8 @@ def blocks_of(
 
     Verified by: tests/unit/chains/blocks/test_theta.py::test_the_same_as_single_runs
     """
+    # vectorised steps exist for short chains on a surface at rest, under constant friction and
+    # loads of lines and sines
     at_rest = chain.belt_speed == 0.0 and chain.plate_speed == 0.0
     at_rest = at_rest and not {"belt_speed", "plate_speed"} & {path[0] for path in paths}
     usual = at_rest and chain.law.constant and chain.n_mass <= _MOST_MASSES

@@ -52,6 +52,7 @@ def compare(
     data = [ChainData(run) for run in runs]
     names = _names(runs, labels)
     _check(data, reference)
+    # a row of panels per shown mass: displacement on the left, velocity on the right
     base = data[reference]
     others = [k for k in range(len(data)) if k != reference]
     masses = style.few(base.n_mass, _MOST_ROWS)

@@ -59,6 +59,7 @@ def onset(data: ChainData, window: tuple[float, float] | None = None) -> PaperFi
 def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = None) -> None:
     """Draw the onset diagram on `ax`, which needs about 0.7 in to its right."""
     window = window or data.span
+    # slip rates as colours, grey in stick; then the lines of the front and the events
     image = slip_image(data, window)
     limits, colours = _limits(image)
     colours = colours.with_extremes(bad=style.STUCK)

@@ -58,6 +58,7 @@ def stick_set(
             try_="give a time of the run.",
         )
         at = int(np.argmin(np.abs(data.time - wanted)))
+    # one panel of intervals, and one for each pair of masses
     shadow = Shadow(data, at)
     chosen = _pairs(data, pairs)
     count = 1 + len(chosen)

@@ -109,8 +109,8 @@ class Equations:
             return 0.0
         slowest = float(speeds.min())
         count = slowest * (end - start) / (2.0 * np.pi)
-        # numbers of periods of the slowest sine to try; the last sample of the run is off by
-        # `missed` periods of another sine
+        # numbers of periods of the slowest sine to try. Over the run such cycles deviate from the
+        # other sines by at most `missed` of their periods
         turns = np.arange(1, min(int(0.5 * count + 1e-9), _MOST_TURNS) + 1)
         each = np.multiply.outer(turns, speeds / slowest)
         missed = np.abs(each - np.rint(each)).max(axis=1) * count / turns

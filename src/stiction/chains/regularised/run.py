@@ -217,6 +217,7 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
         )
         yield Check("no_creep_in_stick", None, None, 1.0, None, note)
         return
+    # creep of each mass over the slip at which contacts yield
     ratio = np.abs(creep) / lengths
     worst = int(np.nanargmax(ratio))
     over = "whole cycles of the load" if integrator.cycle else "half cycles of its motion"

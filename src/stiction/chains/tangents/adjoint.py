@@ -146,6 +146,7 @@ class RecordedRun(TangentRun):
         advance = ak.advance_fitted_recorded if fitted else ak.advance_recorded
         code, bytes_of_step = tk.PAUSE, 8 * (p.order + 1) * (n + 3 + 2 * laws)
         size = max(20, min(2000, _NUMBERS * 8 // bytes_of_step))
+        # one block of recorded steps per call
         while code in (tk.PAUSE, tk.EVENTS_FULL) and one.now.steps < one.most_steps:
             if self.log.filled[0] + n > self.log.time.size:
                 self._grow()

@@ -222,6 +222,7 @@ class TangentRun:
         chunk = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         code = tk.PAUSE
         while code in (tk.PAUSE, tk.EVENTS_FULL):
+            # some steps per call, then errors of user's functions are raised and events collected
             now = one.now
             if now.steps >= one.most_steps or len(self.events) >= self.method.max_events:
                 break

@@ -89,6 +89,7 @@ def _followed(
     chunk, found = max(20, _MASS_STEPS_PER_CALL // n), list[EventTangent]()
     code = tk.PAUSE
     while True:
+        # mode changes of the last call, then the next steps
         for i, _, after in integrator.events.changes[: int(now.events)].tolist():
             state = np.concatenate([work.motion.x[:n], work.motion.slip_rate[:n] + p.belt])
             time = EventTangent(integrator.time, label_of(after, i), state, np.zeros(len(names)))

@@ -244,6 +244,8 @@ def begin(
     n, now, t = p.n, work.progress[0], p.t_start
     x, u = work.motion.x[:n], work.motion.slip_rate[:n]
     full = chain.normal_forces * chain.friction.mu(u)
+    # regularised friction follows from the slip rate; set-valued friction balances the drive in
+    # stick, and masses beyond their bound are released
     if scheme.shape is not None:
         mode = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
         friction = -full * scheme.shape.sign(u, scheme.smoothing)
