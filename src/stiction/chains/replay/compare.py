@@ -2,9 +2,10 @@
 
 The trajectory consists of states between which no mass changes its mode. From each state the motion
 is integrated by another algorithm (`linear` or `smooth`) to the next one, and compared there. At
-both states the friction inclusion is tested: |R| <= mu_s N in stick, slip in the direction of the
-mode otherwise. The recorded events and saved samples are then tested against the same states.
-`outcome.build_run` calls `replay_check` for the audit line `replay_agrees`.
+both states the friction inclusion is tested: |R| <= mu_s N in stick, with R the sum of all forces
+but friction, and slip in the direction of the mode otherwise. The recorded events and saved samples
+are then tested against the same states. `outcome.build_run` calls `replay_check` for the audit line
+`replay_agrees`.
 """
 
 from __future__ import annotations
