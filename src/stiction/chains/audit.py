@@ -27,6 +27,8 @@ __all__ = [
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+# limits, chosen: energy imbalance of a run and of a step over the largest energy; excess of a
+# friction force over its bound and of a slip rate against its mode, over their sizes
 _CLOSES, _ROUNDING, _STEP_CLOSES = 1e-9, 1e-9, 1e-12
 _FLOOR = np.finfo(float).tiny
 

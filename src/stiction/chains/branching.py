@@ -1,10 +1,17 @@
 """Branches of the quasistatic problem: all velocities that are admissible in one state.
 
-Under weakening friction several velocities may balance the same force: stick, a stable slip, and an
-unstable slip between them. This is why the quasistatic problem can have several solutions
-(formulas sheet, section 1e). For two or three neighbours that slip all roots are isolated by
-interval arithmetic (`root_boxes`); for one mass, and under a user's law, they are bracketed on a
-grid. `quasistatic.nonlinear_slip` calls `velocities` to report other branches.
+They are the solutions v (n,) [m/s] of the friction inclusion
+
+    R in C v + N mu(|v|) Sgn(v)
+
+with drives R [N], the damping matrix C and normal forces N (formulas sheet, section 1e). Under
+weakening friction there may be several: stick, a stable slip, and an unstable slip between them.
+Each of the 3^n combinations of modes (-1, 0, 1) is examined. Sticking masses separate the slipping
+ones into independent blocks of neighbours. For two or three neighbours that slip all roots are
+isolated by interval arithmetic (`root_boxes`); for one mass, and under a user's law, they are
+bracketed on a grid. `quasistatic.nonlinear_slip` calls `velocities` to report other branches.
+Arguments of the functions: `weak` is the friction of all masses, `block` the indices of slipping
+neighbours, `mode` (n,) the sign of slip of each mass.
 """
 
 from __future__ import annotations
@@ -42,7 +49,9 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 
 MOST_MASSES = 3
+# points of the grid on which roots are bracketed. Chosen
 _SAMPLES = 1500
+# rounding of a force, as a fraction of the sum of its terms. Chosen
 _ROUNDING = 1e-12
 
 
@@ -165,6 +174,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
             "the velocity then follows from the rate of the load, not from the state.",
             "solve with Quasistatic().",
         )
+    # R = b f - K x; modes and velocities follow from the drives alone
     drive = chain.load_weights * f - Elastic(chain, "branches").force(place)
     # slip is relative to the belt, and dampers feel its velocity too
     drive = drive - chain.damping_matrix() @ np.full(chain.n_mass, chain.belt_speed)
@@ -340,7 +350,8 @@ def _farthest(
     outer, inner = float(max(links[0], links[-1])), links[1:-1]
     size = float(np.abs(drive).sum())
     if outer > 0.0:
-        # v'Cv <= v'R, and a speed is a sum of differences along the links to the support
+        # a root has v'Cv <= v'R <= |R|_1 max|v|, since friction dissipates. max|v| is a sum of
+        # differences d_l along the links to the support, and (sum d_l)^2 <= v'Cv sum 1 / c_l
         return 1.01 * size * (1.0 / outer + float(np.sum(1.0 / inner))), True
     # without a damper to a support, the force of a damper is the sum of forces on one side of it,
     # which bounds the differences of speeds. Beyond 45 speed scales the law is constant to
@@ -453,6 +464,7 @@ def _grid(damping: Floats, weak: FrictionCurve, drive: Floats, block: list[int])
 
 
 def _root(function: Callable[[Floats], Floats], low: float, high: float) -> float:
+    """Return the root of a function between two arguments of different sign, by Brent's method."""
     from scipy.optimize import brentq
 
     at = function(np.array([low, high]))
@@ -467,6 +479,7 @@ def _root(function: Callable[[Floats], Floats], low: float, high: float) -> floa
 def _slide_end(
     chain: Chain, weak: FrictionCurve, force: float, found: list[Branch]
 ) -> SlideEnd | None:
+    """Return the end of the fastest stable slip in `found` under the constant load `force` [N]."""
     stable = [branch for branch in found if branch.kind == "sliding"]
     if not stable:
         return None

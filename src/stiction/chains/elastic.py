@@ -19,7 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def links_pull(link: Floats, x: Floats) -> Floats:
-    """Return D' diag(link) D x: minus the force of the links on each mass.
+    """Return D' diag(link) D x, minus the force of the links on each mass [N].
+
+    D (n + 1, n) maps displacements to the elongations x_i - x_{i-1} of the links; walls stand
+    still.
 
     Parameters
     ----------
@@ -85,6 +88,7 @@ class Elastic:
             return _one_wall(self.link[:-1], r)
         if not self.plate.any() and self.link[0] == 0.0:
             return _one_wall(self.link[:0:-1], r[::-1])[::-1]
+        # forward elimination and backward substitution (Thomas algorithm)
         link, pivot = self.link.tolist(), self.pivot.tolist()
         load = r.tolist() if r.ndim == 1 else list(r)
         for i in range(1, len(load)):
@@ -103,6 +107,7 @@ def _one_wall(link: Floats, r: Floats) -> Floats:
 
 
 def _pivots(link: list[float], plate: list[float]) -> list[float]:
+    """Return the n pivots [N/m]: stiffness to the ground from the left, plus the right link."""
     pivots: list[float] = []
     # stiffness to the ground of the masses so far
     supported = link[0] + plate[0]

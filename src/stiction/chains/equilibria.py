@@ -189,6 +189,7 @@ def perturbed(chain: Chain, drive: Floats, bound: Floats, slack: Floats) -> Stab
 
 
 def _beside(ready: Flags, linked: Flags) -> Flags:
+    """Return (n,) whether a neighbour of a mass is `ready` and joined to it by a spring."""
     beside = np.zeros_like(ready)
     beside[:-1] |= ready[1:] & linked
     beside[1:] |= ready[:-1] & linked
@@ -196,5 +197,6 @@ def _beside(ready: Flags, linked: Flags) -> Flags:
 
 
 def _answers(back: Flags, beside: Flags) -> tuple[str, ...]:
+    """Return n responses: "slips back" if `back`, "moves a neighbour" if `beside`, else "stays"."""
     words = np.where(back, "slips back", np.where(beside, "moves a neighbour", "stays"))
     return tuple(words.tolist())

@@ -256,6 +256,7 @@ class SumOf(Load):
     def segments(self) -> LoadSegments:
         """Return the segments of the sum: a breakpoint wherever a part has one."""
         parts = [part.segments() for part in self.parts]
+        # at each breakpoint of the sum: values and rates of all parts just after it
         time = np.unique(np.concatenate([p.time for p in parts]))
         offset, rate = np.zeros(time.size), np.zeros(time.size)
         for p in parts:

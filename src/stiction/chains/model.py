@@ -3,9 +3,13 @@
     m_i x_i'' = T_{i+1} - T_i + b_i f(t) + kp_i (V_p t - x_i) - mu(|w_i|) N_i Sgn(w_i)
     T_i = k_i (x_i - x_{i-1}) + c_i (v_i - v_{i-1}),      w_i = v_i - V_belt
 
-Link i joins masses i-1 and i; link 0 and link n are the walls (stiffness 0 where there is
-none). Displacements are measured from the unstressed positions. Kernels use elongations of
-links, never the matrix K, so that a stiff chain loses no digits to cancellation.
+of masses m_i at x_i [m] with velocities v_i and slip rates w_i over a belt of speed V_belt, link
+forces T_i [N], load f(t) with weights b_i, springs kp_i to a plate of speed V_p, normal forces N_i,
+friction coefficient mu and the set-valued sign Sgn (docs/notation.md). In the equation of mass i,
+T_i is the link on its left and T_{i+1} the link on its right: arrays of links (n + 1,) count
+from the left, the walls included (stiffness 0 where there is none). Displacements are measured
+from the unstressed positions. Kernels use elongations of links, never the matrix K, so that a
+stiff chain loses no digits to cancellation.
 """
 
 from __future__ import annotations
@@ -312,8 +316,9 @@ class Chain(Declared):
     def critical_force(self) -> Floats | None:
         """Return the load [N] of the onset of slip of each mass, if it rises slowly.
 
-        F_i = mu_s sum_{j >= i} N_j plus the force in link i at the start; it does not depend
-        on the stiffness. At this load all static bounds are reached: with constant friction it
+        F_i = mu_s sum_{j >= i} N_j plus the force in link i at the start, or the F_j of a mass
+        beyond it, j > i, if that is larger. F_i does not depend on the stiffness if the start is
+        unstressed. At this load all static bounds are reached: with constant friction it
         is the onset under a slow load, with weakening friction an upper bound, because masses
         that slip resist less. The start must be an equilibrium. Known in
         closed form for the canonical chain only (one wall at the left, load on mass n, no
@@ -503,6 +508,7 @@ class Chain(Declared):
 
 
 def _check_count(mass: object, n: object) -> None:
+    """Raise ModelError unless `mass` and `n` give one number of masses that fits into memory."""
     size = shape_of(mass)
     if len(size) > 1 or 0 in size:
         raise ModelError(
@@ -540,11 +546,13 @@ def _check_count(mass: object, n: object) -> None:
 
 
 def _tridiagonal(links: Floats) -> Floats:
+    """Return the (n, n) matrix of (n + 1,) links: their sum on the diagonal, -links beside it."""
     inner = links[1:-1]
     return np.diag(links[:-1] + links[1:]) - np.diag(inner, 1) - np.diag(inner, -1)
 
 
 def _check_law(law: object) -> None:
+    """Raise ModelError for anything but a friction law of chains."""
     if isinstance(law, Friction):
         return
     from stiction.laws.rate_and_state import RateAndState

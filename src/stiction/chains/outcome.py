@@ -139,6 +139,7 @@ class ChainHistory:
 
 def build_run(chain: Chain, method: object, history: ChainHistory) -> Run:
     """Return the Run of a chain history, with the quantities every chain method shares."""
+    # load at the first slip of each mass, and in the limit of a slowly rising load
     onset = _onset_times(chain, history)
     slipped, load = ~np.isnan(onset), np.zeros(chain.n_mass)
     # one vectorised call: a call per mass would take seconds for a million masses
@@ -231,6 +232,7 @@ def _named_late(events: LateEvents, stop_time: float | None) -> EventLog:
 
 
 def _named(raw: RawEvents, stop_time: float | None) -> EventLog:
+    """Return the events with names of modes and kinds, and with the stop of all masses, if any."""
     kinds: list[str] = []
     before: list[str] = []
     after: list[str] = []
@@ -260,6 +262,7 @@ def _named(raw: RawEvents, stop_time: float | None) -> EventLog:
 
 
 def _variables(chain: Chain, history: ChainHistory, critical: Floats | None) -> dict[str, Variable]:
+    """Return the saved arrays by name, with axes, units and labels: time series and constants."""
     series, each = ("time", "mass"), ("mass",)
     load = np.asarray(chain.load.at(history.time))
     table = chain.friction
@@ -316,6 +319,7 @@ def _states(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
 
 
 def _bounds(history: ChainHistory) -> dict[str, Variable]:
+    """Return the variable of the static bounds, which change in time under a law with states."""
     if history.bound is None:
         return {}
     text = "static bound of the friction force of each contact"
@@ -323,6 +327,7 @@ def _bounds(history: ChainHistory) -> dict[str, Variable]:
 
 
 def _energy_checks(history: ChainHistory) -> list[Check]:
+    """Return the audit lines on energy, from all steps if the method summed the returned heat."""
     energy = history.energy
     if history.given is not None:
         given, time = history.given

@@ -1,7 +1,9 @@
 """Power series of several event functions on one step, and their first downward crossing of zero.
 
 A polynomial lies in the convex hull of its Bernstein coefficients, so one matrix product excludes
-most functions; `numerics.event_localisation` isolates the first roots of the others.
+most functions; `numerics.event_localisation` isolates the first roots of the others. Coefficients
+stand in rows (m, count) by rising power of tau, the fraction of the step. `reachability` and the
+steps of the quasistatic method (`quasistatic.stepper`) call these functions.
 """
 
 from __future__ import annotations
@@ -95,6 +97,10 @@ def _to_bernstein(count: int) -> Floats:
 
 @functools.cache
 def _fit_matrices() -> tuple[Floats, Floats]:
+    """Return matrices from values at FIT_NODES to Chebyshev coefficients, and from these to powers.
+
+    Both are (FIT, FIT); the Chebyshev polynomials are those of 2 tau - 1.
+    """
     order, angle = np.arange(FIT)[:, None], np.pi * (np.arange(FIT) + 0.5) / FIT
     # nodes run upwards in [0, 1], so T_k of the node is (-1)^k cos(k angle)
     forward = 2.0 / FIT * np.cos(order * angle) * (-1.0) ** order

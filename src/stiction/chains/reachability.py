@@ -3,8 +3,8 @@
 Every equilibrium has them (formulas sheet, section 7). Choose a direction sigma_i of each mass with
 sigma_i R_i < mu N_i, so that friction decelerates it. The equation of motion, integrated backwards
 in time from the equilibrium with these signs, keeps all masses in slip for some time. Forward in
-time, all masses then stop at the same instant in the given state, and stick. `reach` returns such
-initial data; the integration is by Taylor series.
+time, all masses then stop at the same instant in the given state, and stick. `st.reach` returns
+such initial data; the integration is by Taylor series of the equation of motion (`model`).
 """
 
 from __future__ import annotations
@@ -101,6 +101,7 @@ def reach(
     stick = StickSet(chain)
     if not stick.contains(x_star):
         raise ModelError(outside("reach.x_star", stick.margins(x_star)))
+    # integrate back in time, with velocities opposite to the stick forces
     margins = stick.margins(x_star)
     back = _BackwardMotion(chain, np.array(x_star, dtype=np.float64), margins.drive)
     wanted = None
@@ -140,6 +141,7 @@ def reach(
 
 
 def _at_constant_load(chain: Chain, force: float | None) -> Chain:
+    """Return the chain under the constant load `force` [N]; raise ModelError for a varying load."""
     if not isinstance(chain, Chain):
         raise ModelError(
             "reach.chain",
@@ -163,7 +165,18 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
 
 
 class _BackwardMotion:
-    """The motion with fixed directions of slip, integrated back in time from x_star."""
+    """The motion with fixed directions of slip, integrated back in time from x_star.
+
+    Attributes
+    ----------
+    sign : (n,) direction of slip of each mass, which friction and drive decelerate
+    drop : (n,) mu_static - mu_kinetic of each mass [1]
+    moving_mu : (n,) friction coefficient in slip at zero slip rate [1]
+    braked : (n,) whether friction or a force acts on the mass at the equilibrium
+    push : (n,) load on each mass [N]
+    steps : length [s] of each backward step, and the (n, _ORDER + 1) Taylor coefficients of x and v
+        by rising powers of the fraction of the step
+    """
 
     def __init__(self, chain: Chain, x_star: Floats, drive: Floats) -> None:
         self.chain, self.x_star = chain, x_star
@@ -179,6 +192,7 @@ class _BackwardMotion:
         self.steps: list[tuple[float, Floats, Floats]] = []
 
     def _check_plausible(self) -> None:
+        """Raise ModelError if a motion cannot end in stick: a moving plate, or no friction."""
         chain = self.chain
         got = ""
         if chain.plate_speed != 0.0 and chain.plate_springs.any():
@@ -195,7 +209,11 @@ class _BackwardMotion:
             )
 
     def integrate(self, wanted: float | None) -> float:
-        """Integrate back; return the time [s] over which no mass reverses, at most `cap`."""
+        """Integrate back in time; return the time [s] over which no mass reverses.
+
+        It is at most `wanted`. Without it, the bound is the slowest period, or less under strong
+        damping.
+        """
         chain = self.chain
         k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
         swing = math.sqrt(float(np.max((2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / m)))
@@ -232,12 +250,16 @@ class _BackwardMotion:
         return value(xs, 1.0), value(vs, 1.0)
 
     def _step(self, x: Floats, v: Floats, h: float) -> tuple[float, Floats, Floats]:
-        """Return the length of a backward step and its series, shortened until they converge."""
+        """Return the length [s] of a backward step and its series, shortened until they converge.
+
+        `h` is the longest length to try; the series are those of `steps`.
+        """
         length = h
         while True:
             xs, vs, misfit = self._series(x, v, -h)
             size = float(np.max(np.abs(vs[:, :-2]))) + 1e-300
             tail = float(np.max(np.abs(vs[:, -2:])))
+            # fraction of the step on which the last terms fall below rounding
             fraction = (1e-17 * size / tail) ** (1.0 / (_ORDER - 1)) if tail > 0.0 else 1.0
             if (misfit <= 1e-13 and fraction > 0.1) or h <= 1e-9 * length:
                 break
@@ -275,8 +297,10 @@ class _BackwardMotion:
         chain, table, sign = self.chain, self.chain.friction, self.sign
         share_of, p = chain.law.formulas.shares, table.parameters
         fraction, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])
+        # x' = v and m v' = -D'(k D x + c D v) - kp x + b f - sign N mu, term by term
         for k in range(_ORDER):
             xs[:, k + 1] = h * vs[:, k] / (k + 1)
+            # term k of mu = mu_k + (mu_s - mu_k) e(w), by the recursion of the law for e
             if share_of is not None:
                 fraction[k] = share_of(k, speed, sign / h, xs.T[1:], fraction, p)
                 mu[:, k] = self.drop * fraction[k] + (table.mu_kinetic if k == 0 else 0.0)
@@ -302,6 +326,7 @@ class _BackwardMotion:
 
 
 def _why(chain: Chain, margins: Margins, interior: bool) -> str:
+    """Return why the quasistatic problem does not reach the equilibrium."""
     least = int(np.argmin(margins.relative))
     proof = (
         f"the smallest margin is {margins.force[least]:.6g} N at mass {least + 1} "

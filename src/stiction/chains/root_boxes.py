@@ -99,6 +99,7 @@ def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
     low, high = (-1e-3 * scale)[None], np.asarray(high)[None]
     found: list[Floats] = []
     sure = True
+    # exclude, contract, then bisect the boxes that remain
     for _ in range(_MOST_BISECTIONS):
         low, high = _may_balance(balance, folds, low, high)
         low, high, ready = _contracted(balance, low, high)

@@ -1,9 +1,11 @@
 """Active set method for  min 1/2 v'Hv - rho'v + sum bound_i |v_i|.
 
 Its optimality condition is the friction inclusion rho - H v in bound Sgn(v): stick where
-|rho - H v| <= bound, slip elsewhere. The same problem gives the slip rates of a chain (H from
-dampers and springs) and the nearest stick state (H = K^2). H is symmetric and positive definite, so
-the minimum is unique; the method iterates on the set of slipping entries and their signs.
+|rho - H v| <= bound, slip elsewhere. H is (n, n), symmetric and positive definite, so the minimum v
+(n,) is unique; rho and bound are (n,). The method iterates on the set A of slipping entries and
+their signs. `quasistatic.active_set` and `quasistatic.fast_flow` compute slip rates v [m/s] of a
+chain (H from dampers or springs, rho and bound forces or their rates), `StickSet.nearest` the
+nearest stick state (H = K^2, v multipliers of the bounds).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ Multiply = Callable[[Floats], Floats]
 Solve = Callable[[npt.NDArray[np.intp], Floats], Floats]
 Excess = Callable[[Floats, Signs], tuple[Floats, Floats]]
 
+# iterations of the semismooth Newton method before the slower method follows. Chosen
 _QUICK_TRIES = 50
 
 
@@ -61,6 +64,7 @@ def signed_minimum(
     slack = 1e-14 * (np.abs(rho) + bound)
 
     def excess(v: Floats, sign: Signs) -> tuple[Floats, Floats]:
+        """Return (n,) stick forces beyond their bound, 0 in slip, and directions of release."""
         stick_force = rho - multiply(v)
         over = np.where(side == 0, np.abs(stick_force), side * stick_force) - bound - slack
         return np.where((sign == 0) & ~stuck, over, 0.0), np.where(
@@ -69,6 +73,8 @@ def signed_minimum(
 
     sign, seen = start.copy(), set()
     sign[stuck] = 0
+    # semismooth Newton method: entries that slip against their sign stick, entries whose stick
+    # force exceeds the bound slip, all at once
     for _ in range(_QUICK_TRIES):
         seen.add(sign.tobytes())
         v = _minimum_for_signs(solve, rho, bound, sign)
@@ -114,6 +120,7 @@ def _one_by_one(
         if over[worst] <= 0.0:
             break
         sign[worst] = direction[worst]
+        # go to the minimum for these signs; stop where the first entry reaches zero, fix it there
         while True:
             target = _minimum_for_signs(solve, rho, bound, sign)
             wrong = (sign != 0) & ~fixed & (target * sign <= 0.0)

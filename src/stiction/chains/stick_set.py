@@ -2,8 +2,10 @@
 
     S = { x : |b f - K x|_i <= mu_static N_i for every mass i }
 
-It is the image of a box of friction forces under K^-1: a polytope with 2^n vertices. Its
-projections on the axes are intervals, and the box they span is larger than S.
+with the load b f [N], the stiffness matrix K and static bounds mu_static N_i [N]. It is the image
+of a box of friction forces under K^-1: a polytope with 2^n vertices. Its projections on the axes
+are intervals, and the box they span is larger than S. `st.StickSet` is for users; `reachability`
+uses it too.
 """
 
 from __future__ import annotations
@@ -298,6 +300,11 @@ class StickSet(Record):
     # ---- inner parts
 
     def _project(self, x: Floats) -> Nearest:
+        """Return the equilibrium nearest to `x`, a state outside of the set.
+
+        With S = b f - K x the multipliers p minimise 1/2 p'K^2 p - S'p + sum bound |p|, and
+        z = x + K p. All forces and K are divided by `unit` here.
+        """
         n = self.chain.n_mass
         # K in units of its largest pivot, so that K^2 stays in range for stiff chains
         unit = float(np.max(self._elastic.pivot))
@@ -327,6 +334,7 @@ class StickSet(Record):
         return Nearest(z, float(np.linalg.norm(z - x)), p / unit, max(worst / size, wrong_sign))
 
     def _state(self, x: npt.ArrayLike) -> Floats:
+        """Return displacements as an array; raise ModelError for a wrong number of them."""
         return numbers(
             "StickSet state",
             x,
@@ -338,6 +346,7 @@ class StickSet(Record):
         )
 
     def _rounding(self, x: Floats) -> Floats:
+        """Return (n,) rounding errors of the stick force at `x` [N]."""
         link, size = self.chain.link_stiffness, np.abs(x)
         edge = np.zeros(1)
         wide = np.concatenate([edge, size, edge])
@@ -347,6 +356,7 @@ class StickSet(Record):
         return np.asarray(_ROUNDING * size)
 
     def _sequence(self) -> tuple[Floats, Floats]:
+        """Return (n,) centres and half widths of the intervals of the link forces [N]."""
         chain = self.chain
         if chain.supports != "left" or chain.plate_springs.any():
             raise ModelError(
@@ -365,6 +375,7 @@ class StickSet(Record):
 
     @functools.cached_property
     def _pushed(self) -> Floats:
+        """(n,) load b f on each mass [N]."""
         return np.asarray(self.chain.load_weights * float(self.force or 0.0))
 
     @functools.cached_property
@@ -373,10 +384,12 @@ class StickSet(Record):
 
     @functools.cached_property
     def _center(self) -> Floats:
+        """(n,) equilibrium without friction, K^-1 b f [m]."""
         return self._elastic.solve(self._pushed)
 
     @functools.cached_property
     def _half_width(self) -> Floats:
+        """(n,) largest displacement of each mass by friction forces within their bounds [m]."""
         # K is an M-matrix: K^-1 has no negative entry, so the bounds add up
         return self._elastic.solve(self._bound)
 

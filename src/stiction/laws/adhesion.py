@@ -1,6 +1,8 @@
 """Van der Waals adhesion between two surfaces: traction over the gap, with its potential.
 
-A law is a pure function of the gap. Tractions are positive in pressure and negative in tension.
+The Lennard-Jones law is T(g) = T0 [(r0/g)^9 / 45 - (r0/g)^3 / 3], with T0 = A_H / (2 pi r0^3), the
+Hamaker constant A_H [J] and a length r0 [m] (Mergel, Scheibert, Sauer 2021, eq. (10)). A law is a
+pure function of the gap g [m]. Tractions [Pa] are positive in pressure and negative in tension.
 Solids use these laws for normal contact; the friction laws of `adhesive_friction` depend on them.
 """
 
@@ -33,7 +35,8 @@ __all__ = ["Adhesion", "LennardJones"]
 
 Floats = npt.NDArray[np.float64]
 
-# the curve in units of r0 and T0 = A_H / (2 pi r0^3)
+# equilibrium gap, gap of the largest tension, largest tension and work of adhesion of the curve, in
+# units of r0 and T0 = A_H / (2 pi r0^3)
 _EQ = 15.0 ** (-1.0 / 6.0)
 _MAX = 5.0 ** (-1.0 / 6.0)
 _STRENGTH = 2.0 * math.sqrt(5.0) / 9.0
@@ -161,6 +164,7 @@ class LennardJones(Adhesion):
         Source: formulas sheet, section 1, inverse map.
         Verified by: tests/exact/test_adhesion.py::test_inverse_map
         """
+        # T_max = (2 sqrt(5) / 9) T0 and W_adh = (15^(1/3) / 8) T0 r0, solved for r0 and A_H
         why = "tension and work of adhesion fix both constants of the curve."
         try_ = "give positive numbers, or adhesive=False for contact without tension."
         strength = number(
@@ -396,6 +400,7 @@ class LennardJones(Adhesion):
 
 
 def _gaps(gap: npt.ArrayLike) -> Floats:
+    """Return gaps as an array; raise ModelError for NaN or minus infinity."""
     g = np.asarray(gap, dtype=np.float64)
     bad = ~(g > -np.inf)
     if bad.any():
@@ -410,6 +415,7 @@ def _gaps(gap: npt.ArrayLike) -> Floats:
 
 
 def _stretch(stretch: npt.ArrayLike) -> Floats:
+    """Return surface stretches as an array; raise ModelError unless they are positive."""
     j = np.asarray(stretch, dtype=np.float64)
     if not np.all(np.isfinite(j) & (j > 0.0)):
         raise ModelError(
@@ -428,4 +434,5 @@ def _ratio(g: Floats, c: Floats) -> Floats:
 
 
 def _by_range(g: Floats, line: Floats, curve: Floats, c: Floats) -> Floats:
+    """Return `line` below the start of the linear part, 0 beyond GAP_FAR, `curve` between."""
     return np.asarray(np.where(g >= c[GAP_FAR], 0.0, np.where(g <= c[GAP_REG], line, curve)))

@@ -1,6 +1,9 @@
 """Friction laws under adhesion: the sliding threshold of an interface as a function of the gap.
 
-A law gives a sliding threshold s(g) >= 0 of the tangential traction; below it the interface sticks.
+A law gives a sliding threshold s(g) >= 0 [Pa] of the tangential traction at the normal gap g [m]:
+s = tau / (1 + exp(k (g - g_cut))) in model DI, s = mu (T(g) - T(g_cut)) / J in model EA, with the
+normal traction T and the surface stretch J (Mergel, Scheibert, Sauer 2021, eqs (14), (16)). Below
+the threshold the interface sticks.
 The threshold may be positive under tension, so that friction acts in adhesive contact. The return
 map to the threshold is in `stiction.laws.return_mapping`; solids use both.
 """
@@ -88,6 +91,8 @@ class AdhesiveFriction(Declared, abc.ABC):
 
     def table(self, adhesion: Adhesion) -> Floats:
         """Return the constants as kernels read them, in a fresh array.
+
+        Its five entries are KIND to T_CUT of `interface_tractions`.
 
         Raises
         ------
@@ -484,10 +489,12 @@ class UserThreshold(AdhesiveFriction):
 
 
 def _gap_cut(s_cut: float, adhesion: Adhesion) -> float:
+    """Return g_cut [m], eq. (13) of the source of `DI`."""
     return s_cut * adhesion.gap_max + (1.0 - s_cut) * adhesion.gap_eq
 
 
 def _tension_at_gap_cut(s_cut: float, adhesion: Adhesion) -> float:
+    """Return -T(g_cut) [Pa]; raise ModelError unless there is tension."""
     tension = -float(adhesion.traction(EA(1.0, s_cut).gap_cut(adhesion)))
     if tension > 0.0:
         return tension

@@ -35,6 +35,8 @@ __all__ = ["CompiledLaw", "addresses"]
 
 Floats = npt.NDArray[np.float64]
 
+# Numba signatures of formulas: a number of (v, z, p); values of (v, z, p) written to `out`; Taylor
+# coefficient of (k, v, factor, w, step, e, p)
 _POINTER = "CPointer(float64)"
 _VALUE = f"float64(float64, {_POINTER}, {_POINTER})"
 _FILL = f"void(float64, {_POINTER}, {_POINTER}, {_POINTER})"
@@ -88,12 +90,14 @@ class CompiledLaw:
             # addresses have fewer than 53 bits, so a float holds them exactly
             addresses = [np.full(table.n, float(own.address)) for own in self._own]
             parameters = [*addresses, *parameters]
+        # the table: parameters and initial states of each contact, with room for the work of states
         k, s = len(parameters), law.n_state
         self.n_state, self.first_state = s, lk.place_of(k, s)
         self.rows = np.zeros((table.n if asked else 0, lk.width_of(k, s)))
         self.start, self.step = int(self.rows.ctypes.data), int(self.rows.strides[0])
         for column, values in enumerate([*parameters, *table.start], self.first_state - k):
             self.rows[:, column] = values
+        # addresses of the formulas; with states those of `law_kernels`, which solve for the state
         of = vars(law.formulas) if plain is None else {"mu": _own_mu, "slope": _own_slope}
         at = {name: self._address(of.get(name), name) for name in asked}
         at["static"] = at.get("static") or at.get("mu", 0)
@@ -136,6 +140,7 @@ class CompiledLaw:
         return self._error is not None or any(own.error is not None for own in self._own)
 
     def _address(self, function: Formula | None, name: str) -> int:
+        """Return the address of a formula as a C function; 0 for none."""
         if function is None:
             return 0
         kind = _SHARE if name == "share" else _VALUE if name in _VALUES else _FILL
@@ -159,6 +164,7 @@ class CompiledLaw:
         speed = 1 if kind == _SHARE else 0
 
         def guarded(*arguments: Any) -> float:
+            """Return the value of the formula, NaN after an exception."""
             if self._error is None:
                 try:
                     before, v, after = arguments[:speed], arguments[speed], arguments[speed + 1 :]

@@ -1,8 +1,9 @@
 """Set-valued Coulomb friction in one dimension: laws without internal state.
 
 The coefficient is constant, jumps between a static and a kinetic value, weakens with the slip
-speed, or is a user's function. The base classes are in `stiction.laws.friction`; laws with states
-are in `stribeck` and `presliding`.
+speed, or is a user's function: the friction force is -mu(|v|) N sign(v) in slip, and any force up
+to mu_static N in stick. These laws are values of `Chain.law`. The base classes are in
+`stiction.laws.friction`; laws with states are in `stribeck` and `presliding`.
 """
 
 from __future__ import annotations
@@ -60,19 +61,23 @@ _V_SCALE = Positive(
 _WHY_ORDER = "a contact with a lower static coefficient could never stick."
 _OR_STRENGTHEN = ", or use UserFriction for friction that strengthens with speed"
 
-# indices of the parameters in formulas
+# Formulas of the laws, see `friction.Formulas`: functions of the slip speed v [m/s], the states z
+# (none here) and the parameters p of a contact. Indices of the parameters:
 STATIC, KINETIC, SCALE = 0, 1, 2
 
 
 def _first(v: Any, z: Any, p: Any) -> Any:
+    """Return the first parameter: the static coefficient, or the only one."""
     return p[0]
 
 
 def _second(v: Any, z: Any, p: Any) -> Any:
+    """Return the kinetic coefficient."""
     return p[KINETIC]
 
 
 def _flat(v: Any, z: Any, p: Any) -> Any:
+    """Return the slope of a constant coefficient."""
     return 0.0
 
 
@@ -269,14 +274,17 @@ def _exp(x: Any) -> Any:
 
 
 def _decay(v: Any, p: Any) -> Any:
+    """Return e = exp(-v / v_scale)."""
     return _exp(-v / p[SCALE])
 
 
 def _weakening(v: Any, z: Any, p: Any) -> Any:
+    """Return mu = mu_k + (mu_s - mu_k) exp(-v / v_scale)."""
     return p[KINETIC] + (p[STATIC] - p[KINETIC]) * _decay(v, p)
 
 
 def _weakening_slope(v: Any, z: Any, p: Any) -> Any:
+    """Return d mu / dv [s/m]."""
     return -(p[STATIC] - p[KINETIC]) / p[SCALE] * _decay(v, p)
 
 
@@ -338,7 +346,9 @@ class UserFriction(Friction):
                     "makes the motion non-unique.",
                     "bound mu and its slope: mu0 - a*v/(v + v0), not mu0 - a*sqrt(v).",
                 )
-            step = 1e-6 * max(v, 1e-2)
+            # short beside the speeds over which mu varies, however slow they are
+            near = 1e-3 * v if v > 0.0 else 1e-5 * max(mu, 1e-2) / max(abs(slope), 1e-3)
+            step = min(1e-6 * max(v, 1e-2), near)
             low = max(v - step, 0.0)
             difference = (float(self.function(v + step)) - float(self.function(low))) / (
                 v + step - low
@@ -394,6 +404,7 @@ def _probe(function: object, v: float) -> float:
 
 
 def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
+    """Return the values of a function of one number at all slip speeds |v|."""
     speed = np.abs(np.asarray(v, dtype=np.float64))
     if speed.size > 1 and (speed == speed.flat[0]).all():
         # one call for equal speeds, such as those of contacts in stick

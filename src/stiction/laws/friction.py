@@ -7,7 +7,8 @@ events, and an event may change it at once, to ``state_jump(event, z)``.
 
 A law is pure: its formulas are plain functions of speed, state and parameters. The method stores
 the state, integrates it, and commits it with an accepted step, so that rejected steps, line
-searches and finite differences do not change it.
+searches and finite differences do not change it. Methods for chains read a law as a
+`FrictionTable` (parameters of n contacts); kernels call its `Formulas` (`laws.compiled`).
 """
 
 from __future__ import annotations
@@ -256,6 +257,7 @@ class Friction(Declared, abc.ABC):
         return [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
 
     def _spread(self, name: str, n: int) -> Floats:
+        """Return a field as (n,) numbers, one per contact; raise ModelError on a wrong length."""
         return numbers(
             f"{type(self).__name__}.{name}",
             getattr(self, name),
@@ -266,6 +268,7 @@ class Friction(Declared, abc.ABC):
         )
 
     def _state(self, state: npt.ArrayLike | None) -> Any:
+        """Return the states z as formulas take them, states first; initial states for None."""
         if state is None:
             return [np.asarray(getattr(self, f"{s.name}_start")) for s in self.states]
         return np.moveaxis(np.asarray(state, dtype=np.float64), -1, 0)
@@ -475,6 +478,7 @@ class FrictionTable:
         return rows[0], rows[1]
 
     def _slipping(self, formula: Formula, v: Floats) -> Floats:
+        """Return a formula at velocities (n,) or (n, m) of the n contacts, in the initial state."""
         shape = (-1, *(1,) * (v.ndim - 1))
         p = [row.reshape(shape) for row in self.parameters]
         z = [row.reshape(shape) for row in self.start]

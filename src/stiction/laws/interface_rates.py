@@ -242,7 +242,7 @@ def tangential_derivatives(
     by_point = blocks[BY_POINT, :d, :d]
     by_point[...] = 0.0
     # derivative of the trial traction times the tangent of the return map over the penalty; the
-    # threshold contributes direction (x) its gradient
+    # threshold contributes direction (x) its gradient. `moved` is the tangent times c^{ab} a_a
     by_stretch = direction * threshold_by_stretch
     for b in range(m):
         along = _sum(s[STRETCHING, :m] * inverse[:, b])

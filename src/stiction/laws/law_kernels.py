@@ -33,10 +33,11 @@ __all__ = [
     "width_of",
 ]
 
-# the header of a row; addresses have fewer than 53 bits, so a float holds them exactly
+# the header of a row: numbers of parameters and states, theta and step h [s] of the scheme, then
+# addresses of formulas. Addresses have fewer than 53 bits, so a float holds them exactly
 N_PARAMETER, N_STATE, THETA, STEP, MU, SLOPE, STATIC = range(7)
 BY_STATE, RATE, RATE_BY_SPEED, RATE_BY_STATE, JUMP, HEADER = range(7, 13)
-# blocks of n_state after the parameters
+# blocks of n_state after the parameters, in the order of the layout above; MATRIX has n_state^2
 Z, Z_THETA, OLD, CHANGE, ALONG, ACROSS, MATRIX = range(7)
 
 # relative change of the state at which Newton's method ends
@@ -185,6 +186,7 @@ def jumped(v: float, z: Any, p: Any) -> float:
 
 @kernel(allocates=True)
 def _row(p: Any) -> Vector:
+    """Return the row of a contact as an array, from its address."""
     k, s = int(p[N_PARAMETER]), int(p[N_STATE])
     return carray(p, (HEADER + k + MATRIX * s + s * s,))
 

@@ -4,6 +4,11 @@ The state z [m] is the deflection of a contact; the friction force is N (sigma0 
 normal force N. Under varying loads far below the friction force the laws of Dahl, Bouc-Wen and
 LuGre creep; the elasto-plastic law does not, below a given deflection. w is the slip rate. These
 laws are solved by `Radau` and `ThetaStepper`.
+
+Formulas `answer` take x = (w, z), the signs s of the switching functions and the parameters p, and
+write the nine entries of a `friction.Response` to `out`. Formulas of steady slip take the slip
+speed v >= 0, z (not used) and p. p holds the fields of the law in order; the last one, the initial
+deflection, is not used.
 """
 
 from __future__ import annotations
@@ -84,20 +89,23 @@ class _Deflecting(ForceLaw):
 
 
 def _switch_of_slip(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the switching function: the slip rate."""
     out[0] = x[0]
 
 
 def _put(out: Any, entries: Any) -> None:
-    """Write the entries of a `Response`."""
+    """Write the entries of a `Response`: coefficient, its derivatives by w and z, dz/dt, ..."""
     for j in range(len(entries)):
         out[j] = entries[j]
 
 
 def _dahl_level(v: Any, z: Any, p: Any) -> Any:
+    """Return the coefficient mu of steady slip."""
     return p[1] + 0.0 * v
 
 
 def _dahl(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the response for dz/dt = w left^power, with left = 1 - sigma0 z sgn(w) / mu."""
     w, z, sigma, mu, power = x[0], x[1], p[0], p[1], p[2]
     left = 1.0 - s[0] * sigma * z / mu
     size = np.abs(left) ** (power - 1.0)
@@ -167,10 +175,12 @@ def _curve(v: Any, p: Any) -> Any:
     return p[KINETIC] + drop, slope
 
 
+# indices of the parameters in formulas of LuGre and, with BREAK, of the elasto-plastic law
 SIGMA, SIGMA1, SIGMA2, STATIC, KINETIC, SCALE, POWER, BREAK = range(8)
 
 
 def _steady(v: Any, z: Any, p: Any) -> Any:
+    """Return the coefficient g(v) + sigma2 v of steady slip."""
     return _curve(v, p)[0] + p[SIGMA2] * v
 
 
@@ -188,6 +198,7 @@ def _bristles(x: Any, p: Any, y: Any, y_w: Any, y_z: Any, out: Any) -> None:
 
 
 def _lugre(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the response for y = sigma0 |w| z / g(w); `side` is the sign of w."""
     w, side = x[0], s[0]
     g, slope = _curve(side * w, p)
     ratio = p[SIGMA] * x[1] / g
@@ -196,6 +207,11 @@ def _lugre(x: Any, s: Any, p: Any, out: Any) -> None:
 
 
 def _elasto_plastic(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the response for y = alpha(z, w) sigma0 |w| z / g(w).
+
+    The signs s are those of w, z, |z| - low and |z| - high, with the elastic deflection `low` and
+    that of steady slip, `high`. alpha = (1 + sin(turn)) / 2 between the two.
+    """
     w, z, side, r = x[0], x[1], s[0], s[1]
     g, slope = _curve(side * w, p)
     low, high = p[BREAK] * p[KINETIC] / p[SIGMA], g / p[SIGMA]
@@ -204,6 +220,7 @@ def _elasto_plastic(x: Any, s: Any, p: Any, out: Any) -> None:
     by_turn = 0.5 * np.cos(turn)
     turn_z = np.pi * r / (high - low)
     turn_w = -(0.5 * np.pi + turn) / (high - low) * high_w
+    # loading (w and z have one sign) beyond the elastic deflection; `mixed` up to steady slip
     yields = (side == r) & (s[2] > 0.0)
     mixed = yields & (s[3] < 0.0)
     alpha = np.where(mixed, 0.5 * (1.0 + np.sin(turn)), np.where(yields, 1.0, 0.0))
@@ -359,10 +376,12 @@ class ElastoPlastic(_Bristles):
 
 
 def _bouc_level(v: Any, z: Any, p: Any) -> Any:
+    """Return the coefficient sigma0 (a / (beta + gamma))^(1/power) of steady slip."""
     return p[0] * (p[1] / (p[2] + p[3])) ** (1.0 / p[4]) + 0.0 * v
 
 
 def _bouc_wen(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the response for dz/dt of `BoucWen`, with the signs `side` of w and r of z."""
     w, z, side, r = x[0], x[1], s[0], s[1]
     sigma, a, beta, gamma, power = p[0], p[1], p[2], p[3], p[4]
     size = r * z
@@ -378,6 +397,7 @@ def _bouc_wen(x: Any, s: Any, p: Any, out: Any) -> None:
 
 
 def _switches_of_both(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the switching functions: slip rate and deflection."""
     out[0], out[1] = x[0], x[1]
 
 

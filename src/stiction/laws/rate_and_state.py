@@ -7,7 +7,9 @@ The coefficient depends on the slip speed V and on a state theta, the age of the
 which away from V = 0 is mu0 + a ln(V / V0) + b ln(V0 theta / L), Dieterich's and Ruina's form.
 There is no stick: at zero speed the force is zero, and under a small force contacts creep. The
 direct effect a > 0 increases friction with speed immediately; steady-state weakening, and with it
-instability of steady sliding, depends on b - a.
+instability of steady sliding, depends on b - a. V0 is a reference speed, mu0 the coefficient of
+steady sliding at it, and L the slip over which contacts are renewed. Faults use `AgeingLaw` and
+`SlipLaw`; `RateAndStateFriction` is their form for chains, with the state ln(theta / 1 s).
 """
 
 from __future__ import annotations
@@ -201,7 +203,13 @@ _LEAST_SPEED = 1e-300
 
 
 def _answer(x: Any, s: Any, p: Any, out: Any) -> None:
-    """Write the coefficient and the state rate; no energy is stored, all slip is plastic."""
+    """Write the entries of a `friction.Response`; no energy is stored, all slip is plastic.
+
+    x holds the slip rate w and the state log_age = ln(theta / 1 s), s the sign of w. With
+    lift = exp(level / a) / (2 V0), level = mu0 + b ln(V0 theta / L), the coefficient is
+    a arsinh(w lift) + viscous w. d log_age / dt is 1 / theta - |w| / L by the ageing law and
+    -|w| / L ln(|w| theta / L) by the slip law.
+    """
     w, log_age, side = x[0], x[1], s[0]
     level = p[MU0] + p[B] * (np.log(p[SPEED0] / p[LENGTH]) + log_age)
     power = level / p[A]
@@ -212,27 +220,32 @@ def _answer(x: Any, s: Any, p: Any, out: Any) -> None:
     older = np.exp(-_bounded(log_age))
     known = np.log(np.maximum(turn, _LEAST_SPEED)) + log_age
     by_slip = p[SLIPS] == 1.0
-    # beyond the bound arsinh(w lift) grows by the exponent
+    # coefficient, and its derivatives by w and by log_age. Beyond the bound of the exponent
+    # arsinh(w lift) grows by the exponent
     out[0] = p[A] * (np.arcsinh(w * lift) + (power - bounded) * w * lift / root) + p[VISCOUS] * w
     out[1] = p[A] * lift / root + p[VISCOUS]
     out[2] = p[B] * w * lift / root
+    # rate of log_age, and its derivatives by w and by log_age
     out[3] = np.where(by_slip, -turn * known, older - turn)
     out[4] = np.where(by_slip, -(known + 1.0), -1.0) * side / p[LENGTH]
     out[5] = np.where(by_slip, -turn, -older)
+    # stored energy, its rate, and the irreversible slip rate
     out[6] = out[7] = 0.0 * w
     out[8] = w
 
 
 def _bounded(power: Any) -> Any:
+    """Return an exponent whose exponential is a finite number."""
     return np.minimum(np.maximum(power, -_MOST), _MOST)
 
 
 def _switch(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the switching function: the slip rate."""
     out[0] = x[0]
 
 
 def _even(v: Any, z: Any, p: Any) -> Any:
-    """Return the coefficient of steady slip."""
+    """Return the coefficient mu0 + (a - b) ln(v / V0) + viscous v of steady slip at speed v."""
     with np.errstate(divide="ignore"):
         lift = np.log(np.maximum(v, _LEAST_SPEED) / p[SPEED0])
     return np.maximum(p[MU0] + (p[A] - p[B]) * lift, 0.0) + p[VISCOUS] * v

@@ -1,6 +1,7 @@
 """Return map of friction with a penalty: the tangential traction from gap and slip history.
 
-Elastic predictor: in stick the traction is penalty times (tangential gap - slip). Corrector: if the
+Elastic predictor: in stick the traction is penalty times (tangential gap - slip), with the stick
+stiffness `penalty` [Pa/m] and the slip of all steps before [m]. Corrector: if the
 traction exceeds the sliding threshold, the slip grows until the two are equal. `return_map` returns
 the new slip, the history of the next step; the caller stores it when the step is accepted.
 """
@@ -157,6 +158,7 @@ def convective_increment(increment: npt.ArrayLike, tangents: npt.ArrayLike) -> F
             "the tangents are the axes of the coordinates of the surface.",
             "check the parametrisation of the surface at the projection.",
         )
+    # metric times d xi = tangents . increment
     along = np.einsum("nai,ni->na", a, d)
     return np.asarray(np.linalg.solve(metric, along[:, :, None])[:, :, 0])
 
@@ -168,6 +170,7 @@ def _checked(
     slope: npt.ArrayLike,
     penalty: float,
 ) -> tuple[Floats, Floats, Floats, Floats, float]:
+    """Return gap, slip, threshold, slope and penalty as arrays, or raise ModelError."""
     g, old = np.asarray(gap, dtype=np.float64), np.asarray(slip, dtype=np.float64)
     if g.ndim != 2 or g.shape != old.shape or g.shape[1] == 0:
         raise ModelError(
@@ -208,6 +211,7 @@ def _checked(
 
 
 def _checked_states(held: npt.ArrayLike, n: int) -> Bools:
+    """Return the fixed states (n,) as flags; raise ModelError for another shape or type."""
     states = np.asarray(held)
     if states.dtype.kind != "b" or states.shape != (n,):
         raise ModelError(

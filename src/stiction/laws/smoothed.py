@@ -1,8 +1,9 @@
 """Regularised signs: friction without stick, for comparison with the set-valued law.
 
-Where a contact under the set-valued law sticks with the force R < mu N, one under the square-root
-sign of width eps creeps with the slip rate v = eps R / sqrt((mu N)^2 - R^2). `RegularizedTheta` and
-smoothed Filippov flows use these signs.
+A smooth odd function phi(v / eps), with limits -1 and 1, replaces the set-valued sign of the slip
+rate v. Where a contact under the set-valued law sticks with the force R < mu N, one under the
+square-root sign of width eps creeps with the slip rate v = eps R / sqrt((mu N)^2 - R^2).
+`RegularizedTheta` and smoothed Filippov flows use these signs.
 """
 
 from __future__ import annotations

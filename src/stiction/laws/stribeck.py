@@ -40,7 +40,8 @@ _GROWTH = NonNegative("1", "contacts in stick do not weaken with time.", _TRY, p
 _TIME = Positive("s", "the coefficient grows with ln(1 + age / time).", _TRY, per="contact")
 _RESTED = NonNegative("s", "it is the age of the contacts at the start.", _TRY, per="contact")
 
-# indices of the parameters in formulas
+# indices of the parameters p in the formulas of `Stribeck`, `AgeingCoulomb` and `RestingCoulomb`.
+# Formulas are functions of the slip speed v [m/s], the states z and p, see `friction.Formulas`
 STATIC, KINETIC, SCALE, POWER, VISCOUS = range(5)
 FRESH, GROWTH, TIME, LENGTH = range(4)
 SLIDING, HELD, RISE, SINCE = range(4)
@@ -64,6 +65,7 @@ def _log1p(x: Any) -> Any:
 
 
 def _mu(v: Any, z: Any, p: Any) -> Any:
+    """Return mu_k + (mu_s - mu_k) exp(-x^power) + viscous v, with x = v / v_scale."""
     x = v / p[SCALE]
     # p[POWER] is 1 or 2: x, or its square
     y = x * (1.0 + (p[POWER] - 1.0) * (x - 1.0))
@@ -71,6 +73,7 @@ def _mu(v: Any, z: Any, p: Any) -> Any:
 
 
 def _mu_slope(v: Any, z: Any, p: Any) -> Any:
+    """Return d mu / dv [s/m]; `by_x` is the derivative of x^power by x."""
     x = v / p[SCALE]
     y = x * (1.0 + (p[POWER] - 1.0) * (x - 1.0))
     by_x = 1.0 + (p[POWER] - 1.0) * (2.0 * x - 1.0)
@@ -130,6 +133,7 @@ class Stribeck(Friction):
 
 
 def _aged(v: Any, z: Any, p: Any) -> Any:
+    """Return mu_fresh + growth ln(1 + theta / time), in stick and slip."""
     return p[FRESH] + p[GROWTH] * _log1p(z[0] / p[TIME])
 
 
@@ -138,10 +142,12 @@ def _flat(v: Any, z: Any, p: Any) -> Any:
 
 
 def _by_age(v: Any, z: Any, p: Any, out: Any) -> None:
+    """Write d mu / d theta [1/s]."""
     out[0] = p[GROWTH] / (p[TIME] + z[0])
 
 
 def _age_rate(v: Any, z: Any, p: Any, out: Any) -> None:
+    """Write d theta / dt = 1 - v theta / length [1]; its derivatives follow."""
     out[0] = 1.0 - v * z[0] / p[LENGTH]
 
 
@@ -217,6 +223,7 @@ def _sliding(v: Any, z: Any, p: Any) -> Any:
 
 
 def _static_at_age(v: Any, z: Any, p: Any) -> Any:
+    """Return mu_held + growth ln(1 + rest / time)."""
     return p[HELD] + p[RISE] * _log1p(z[0] / p[SINCE])
 
 
@@ -226,6 +233,7 @@ def _by_rest(v: Any, z: Any, p: Any, out: Any) -> None:
 
 
 def _rest_rate(v: Any, z: Any, p: Any, out: Any) -> None:
+    """Write the rate of the duration of stick: 1 in stick, 0 in slip."""
     out[0] = 1.0 - 1.0 * (v > 0.0)
 
 

@@ -1,7 +1,7 @@
 """Tyre laws: lateral force and aligning moment of a rolling wheel as functions of slip.
 
 Angles are slip angles phi: tan(phi) = h / |g|, with the lateral velocity h and the rolling velocity
-g of the wheel. Laws are odd in the angle and have no state; the dynamic tyre is in
+g of the wheel [m/s]. Laws are odd in the angle and have no state; the dynamic tyre is in
 `stiction.switching.wheel.dynamic_tyre`. The wheel on a turntable uses these laws.
 """
 
@@ -195,6 +195,7 @@ class StretchedString(TyreLaw):
         return self.force(angle), np.asarray(np.sign(g) * self.moment(angle))
 
     def _symbols(self) -> tuple[float, float, float, float, float]:
+        """Return k, delta, rho, sigma and a of the formulas."""
         return (
             self.stiffness,
             self.max_pressure,
@@ -204,6 +205,7 @@ class StretchedString(TyreLaw):
         )
 
     def _choose(self, angle: Floats, stick: Floats, partial: Floats, full: float) -> Floats:
+        """Return the value of the regime at each angle: stick, partial slip or full slip."""
         inner = np.where(angle <= self.onset_angle, stick, partial)
         return np.where((angle >= self.full_slip_angle) & (angle > 0.0), full, inner)
 
@@ -342,6 +344,7 @@ class Pacejka(Declared):
         def miss(p: Floats) -> Floats:
             return _magic(tan, p[0], p[1], p[2], p[3]) - y / top
 
+        # the residual has several minima: the best of six starts
         best = None
         for shape in (1.3, 1.9, 2.4):
             for steep in (1.0, 5.0):
@@ -361,6 +364,7 @@ class Pacejka(Declared):
 
 
 def _magic(tan: Floats, b: float, c: float, d: float, e: float) -> Floats:
+    """Return Pacejka's formula at tan(phi)."""
     slope = b * tan
     return np.asarray(d * np.sin(c * np.arctan(slope - e * (slope - np.arctan(slope)))))
 

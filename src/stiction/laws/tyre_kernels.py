@@ -1,6 +1,7 @@
-"""Lateral force and aligning moment of a tyre as scalar functions, for the kernels of the wheel.
+"""Lateral force and aligning moment of a tyre as scalar functions, for `switching.wheel`.
 
-`laws.tyre` describes the laws. Source: formulas sheet of the wheel paper (Szalai, Jeffrey 2014),
+`laws.tyre` describes the laws and their parameters. h and g are the lateral and rolling velocity of
+the wheel [m/s]; F [N] opposes h. Source: formulas sheet of the wheel paper (Szalai, Jeffrey 2014),
 section 2.
 """
 

@@ -1,5 +1,7 @@
 """Friction laws one by one: what each promises beyond what all do."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -85,6 +87,22 @@ def test_user_derivative_is_checked():
     st.UserFriction(mu, lambda v: -0.1 / (1.0 + v) ** 2)
     with pytest.raises(st.ModelError, match="derivative"):
         st.UserFriction(mu, lambda v: 0.1 / (1.0 + v) ** 2)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-7, 1e-6, 1e-3, 1e3])
+def test_a_derivative_is_accepted_at_every_speed_scale(scale):
+    """The check of a derivative must not depend on the unit of the slip speed."""
+
+    def mu(v):
+        return 0.2 + 0.1 * math.exp(-v / scale)
+
+    def slope(v):
+        return -0.1 / scale * math.exp(-v / scale)
+
+    law = st.UserFriction(mu, slope)
+    assert law.slope(0.0) == slope(0.0)
+    with pytest.raises(st.ModelError, match="derivative"):
+        st.UserFriction(mu, lambda v: 1.1 * slope(v))
 
 
 def test_infinite_slope_at_zero_speed_is_refused():

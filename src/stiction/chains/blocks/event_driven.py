@@ -82,6 +82,7 @@ def blocks_of(
     if not named(chain, names, more):
         return None
 
+    # members per call: parameters and results of a member have some 60 numbers per mass
     size = max(1, _MOST_NUMBERS // (60 * chain.n_mass))
 
     def solve(columns: Sequence[Array]) -> Block:
@@ -179,6 +180,7 @@ def _members(stack: Stack) -> Members:
 
 
 def _raw(m: int, n: int, save: Floats) -> Records:
+    """Return empty results of m chains of n masses."""
     from stiction.chains.blocks.event_driven_kernels import Records
 
     return Records(
@@ -194,6 +196,7 @@ def _raw(m: int, n: int, save: Floats) -> Records:
 
 
 def _replay_work(rows: int, n: int, sines: int) -> ReplayWork:
+    """Return work arrays of a replay, for so many states of the trajectory."""
     from stiction.chains.blocks.replay_kernels import ReplayWork
     from stiction.chains.replay.kernels import WORK_ROWS
 

@@ -6,9 +6,10 @@ over the chains of a group is innermost and has no dependence between its iterat
 compiler vectorises it without reordering a sum. A chain with a mode change is left to the kernels
 of one chain.
 
-The surface is at rest. Each quantity is stored as a column: a vector of `WIDTH` values, one per
-chain of the group. Offsets of columns are constants, so that the compiler knows that two columns do
-not overlap. The caller is `theta_kernels`.
+The equation of a step is that of `theta.step_kernels`, on a surface at rest. Each quantity is
+stored as a column: a vector of `WIDTH` values, one per chain of the group; j counts the chains.
+Offsets of columns are constants, so that the compiler knows that two columns do not overlap. The
+caller is `theta_kernels`.
 """
 
 from __future__ import annotations
@@ -95,11 +96,13 @@ class MassColumns(Struct):
 class ChainColumns(Struct):
     """Quantities of each chain: the first fields of `Progress`, the load, and sums of one step.
 
-    segment_*, ends : segment of the load, and its end [s]
+    segment_*, ends : start [s], value there [N] and rate [N/s] of the load segment, and its end [s]
     new_load, pull : load at the end of the step, and its weighted mean at theta [N]
     fits : 1 if no mode changes in the step, else 0
     size : sum of squared slip rates at theta [m^2/s^2]
-    step_* : sums over the masses, as in `theta.step_kernels.Sums`
+    step_* : sums over the masses, as in `theta.step_kernels.Sums`, whose fields rate_stored,
+        load_rate and removed are called spread, pushed and stopped here
+    plate_stored, plate_spread : sums of k x^2 [J] and of k w^2 [J/s^2] of the plate springs
     """
 
     load: Column

@@ -137,6 +137,7 @@ class Outcomes:
     def results(self) -> dict[str, Array]:
         """Return the named results of all members."""
         stack, e = self.stack, self.energy
+        # names as in `chains.outcome.build_run`; NaN stands for an absent value
         slips = np.isfinite(self.onset)
         force = np.where(slips, stack.load_at(np.where(slips, self.onset, self.t_start)), np.nan)
         stops = np.isfinite(self.stop)

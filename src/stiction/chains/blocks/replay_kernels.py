@@ -37,16 +37,21 @@ __all__ = ["ReplayWork", "replay"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# as in `replay.compare`
+# largest accepted difference, rounding of 1, longest interval in radians; as in `replay.compare`
 _LIMIT, _EPS, _LONGEST = 1e-8, 2.220446049250313e-16, 256.0
 
 
 class ReplayWork(NamedTuple):
     """Work arrays of a replay, for r states of the trajectory and two saved samples.
 
-    follows : (r,) True; numbers : (r,) rising from 0; steps, row, before, piece : (r + 2,)
-    time (r + 2, 2); start, goal, end (r + 2, 2, n); mode (r + 2, n)
-    drive (r, n); sliding (2, n); hold, bound, zero (n,); worst (7, 2)
+    follows : (r,) True; numbers : indices 0, 1, ... of events
+    steps : (r + 2,) indices of the states at which the intervals start
+    sample, before : (2,) indices of the saved samples that are compared, and of the states before
+    segment, time, start, goal, end, mode : (r + 2, ...) the intervals, as `gather` and
+        `linear_ends` take them
+    drive : (r, n) forces without friction [N]; sliding : (2, n) kinetic friction at the samples [N]
+    hold, bound, zero : (n,) scales of forces, static bounds and kinetic friction [N]
+    worst : (7, 2) largest violation of each kind, and its time [s]
     work : as `linear_ends` takes it; weight : with space for the terms of the longest interval
     """
 
@@ -75,9 +80,10 @@ class ReplayWork(NamedTuple):
 def replay(
     p: Problem, state: State, saved: Saved, events: Events, k: ReplayWork, replayed: Floats, b: int
 ) -> None:
-    """Write the largest difference between run and replay, and its limit, to `replayed[b]`.
+    """Write the largest difference between run and replay of chain b, and its limit.
 
-    The difference is infinite if the recorded events and the mode changes do not match.
+    They are the two entries of `replayed[b]`. The difference is infinite if the recorded events and
+    the mode changes do not match.
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """

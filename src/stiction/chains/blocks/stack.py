@@ -200,6 +200,7 @@ def fits(chain: Chain, paths: Sequence[Path]) -> bool:
 
 
 def _fits(chain: Chain, path: Path) -> bool:
+    """Return whether a path leads to a number of the chain, of its law or of its load."""
     name = path[0]
     if name in ("law", "load"):
         fields = [f.name for f in dataclasses.fields(getattr(chain, name))]
@@ -225,6 +226,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
     """
     m = len(columns[0])
     valid = np.ones(m, bool)
+    # the arrays of the common chain, repeated for all members
     full = {
         name: np.repeat(np.asarray(values, dtype=np.float64)[None], m, axis=0)
         for name, values in (
@@ -238,6 +240,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
             *((name, getattr(chain, name)) for name in _SINGLE),
         )
     }
+    # the values of the members replace them; links without a wall are no springs
     links = slice(0 if chain.supports in ("left", "both") else 1, None)
     inside: dict[str, dict[str, Array]] = {"law": {}, "load": {}}
     for path, column in zip(paths, columns, strict=True):
@@ -258,6 +261,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
             full[name][:] = values[:, None]
         else:
             full[name][:, int(path[1])] = values
+    # N_i = m_i g unless normal forces are given
     if chain.normal_force is None:
         full["normal_force"] = full["mass"] * full["gravity"][:, None]
     friction = _friction(chain, inside["law"], m, valid)

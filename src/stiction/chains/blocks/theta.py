@@ -1,7 +1,8 @@
 """Theta scheme for a block: many chains that differ in a few numbers, in one kernel call.
 
-This module prepares the arrays, audits the results and names them; the steps are in
-`theta_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
+Friction is constant in slip and set-valued in stick (the scheme of `theta.exact_kernels`), the
+surface is at rest. This module prepares the arrays, audits the results and names them; the steps
+are in `theta_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
 `blocks_of` through `ThetaStepper.blocks`.
 """
 
@@ -90,6 +91,8 @@ def blocks_of(
 
     Verified by: tests/unit/chains/blocks/test_theta.py::test_the_same_as_single_runs
     """
+    # vectorised steps exist for short chains on a surface at rest, under constant friction and
+    # loads of lines and sines
     at_rest = chain.belt_speed == 0.0 and chain.plate_speed == 0.0
     at_rest = at_rest and not {"belt_speed", "plate_speed"} & {path[0] for path in paths}
     usual = at_rest and chain.law.constant and chain.n_mass <= _MOST_MASSES
@@ -105,6 +108,7 @@ def blocks_of(
     law = make_law(chain, request, scheme)
     problem = make_problem(chain, request, scheme, callbacks(chain, scheme), law)
 
+    # chains per call, a multiple of the 32 chains of a group; a chain has some 45 numbers per mass
     size = max(32, _MOST_NUMBERS // (45 * (chain.n_mass + 1)) // 32 * 32)
 
     def solve(columns: Sequence[Array]) -> Block:
@@ -117,6 +121,7 @@ def blocks_of(
 
 
 def _solved(problem: Problem, method: ThetaStepper, request: Request, stack: Stack) -> Block:
+    """Return the results of the chains of a stack."""
     return _EnsembleRun(stack, problem, method, request).solve()
 
 
@@ -144,6 +149,7 @@ class _EnsembleRun:
 
         stack, p, t = self.stack, self.problem, self.request.t_start
         m, n = stack.masses.shape
+        # modes and friction at the start, by the stick bounds
         work = make_work(stack, stack.load, stack.mu_kinetic, p, np.zeros((n, 0)))
         saved = make_saved(stack, stack.chain.law, self.request.save)
         start, u = np.full(m, t), stack.v_start
@@ -166,6 +172,7 @@ class _EnsembleRun:
             values=np.zeros((n, 5)),
             changes=np.zeros((n, 3), np.int32),
         )
+        # masses released at the start are events, which `count_joined` must know
         for b in np.flatnonzero(free.any(axis=1)).tolist():
             start = np.flatnonzero(free[b])
             changes = np.column_stack([start, np.zeros(start.size), mode[b, start]])
@@ -207,10 +214,16 @@ class _EnsembleRun:
         saved.sums[rested, 1] = sums[rested]
 
     def _block(self, rested: Flags) -> Block:
+        """Return the audited results of all members.
+
+        Members that the kernel could not complete here are invalid. `rested` (m,) is whether a
+        chain stopped for good before the end.
+        """
         from stiction.chains.blocks.theta_kernels import ENDED
 
         ensemble, stack, p = self.ensemble, self.stack, self.problem
         now, saved = ensemble.work.progress, ensemble.saved
+        # a chain has stopped if no mass slipped after its stop
         stops = np.isfinite(ensemble.stop_time) & (now["slipping"] == 0)
         stops &= now["rest_since"] <= ensemble.stop_time
         outcomes = Outcomes(
@@ -234,6 +247,7 @@ class _EnsembleRun:
         return outcomes.block(self._lines(outcomes), valid, outcomes.events + stops, reached)
 
     def _stats(self) -> dict[str, Array]:
+        """Return the counts of work (m,) by the names _STATS."""
         p, now = self.problem, self.ensemble.work.progress
         steps, solves = now["step"], now["solves"]
         h, mean = np.full(steps.size, p.h), np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)

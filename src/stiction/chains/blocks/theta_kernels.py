@@ -56,9 +56,10 @@ class Ensemble(NamedTuple):
     stop_time : (m,) time from which all masses stick for good, else NaN
     seen_time, seen_modes : (m, n + 1), (m, 2, n + 1) the last event of each mass, as in
         `count_joined`
-    onset : (m, n + 1) time of the first slip of each mass [s], NaN for none
+    onset : (m, n + 1) time of the first slip of each mass [s], NaN for none; the last column is
+        not used
     kinds : (m,) numbers of events of each kind
-    values, changes : arrays for the events of one step
+    values, changes : (n, 5), (n, 3) arrays for the events of one step, as `theta.state.Events`
     """
 
     work: Work

@@ -1,10 +1,11 @@
 """Event localisation within one step: the first root of all event functions, and grazings.
 
-Slip of mass i ends at a root of its slip rate; stick ends at a root of its reserve
-mu_s N_i -+ R_i. Both are polynomials in tau, the scaled time in the step (`root_kernels`). Roots
-closer than rounding belong to one instant and are applied together. Grazing is no event except
+Slip of mass i ends at a root of its slip rate; stick ends at a root of its reserve mu_s N_i -+ R_i.
+Both are polynomials in tau, the scaled time in the step (`root_kernels`). Roots closer than
+rounding belong to one instant and are applied together. Grazing (a double root) is no event except
 under a law with a jump (mu_s > mu(0+)). There the mass sticks by the stick rule, unless a policy
-lets it slip (`docs/decisions/07`). The caller is `step_kernels`.
+lets it slip (`docs/decisions/07`). The caller is `step_kernels`; p, `state` and s are the tuples of
+`state`, t [s] is the start of the step and tau its length in scaled time.
 """
 
 from __future__ import annotations
@@ -172,7 +173,10 @@ def _release_of(
 def _localise(
     s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool
 ) -> None:
-    """Write tau of the downward crossing of `s.poly`, of a grazing, and of the undecided part."""
+    """Write tau of the downward crossing of `s.poly`, of a grazing, and of the undecided part.
+
+    low, high, above : as in `grazing_kernels.first_downcrossing`
+    """
     crossing = first_downcrossing(s.poly, size, s.bernstein, low, high, above)
     s.root[i] = np.inf if crossing.root == NONE else crossing.root * tau
     if crossing.grazing != NONE:
@@ -194,6 +198,7 @@ def _undecided_time(c: Floats, size: int, at: float, low: float) -> float:
 
 @kernel
 def _total(c: Floats, size: int) -> float:
+    """Return the sum of |c[k]|."""
     total = 0.0
     for k in range(size):
         total += abs(c[k])

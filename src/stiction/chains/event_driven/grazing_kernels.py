@@ -3,7 +3,8 @@
 An event function grazes zero at a double root. Rounding turns a double root into two roots or none.
 A function that falls below `high` and rises above it again without passing `-low` therefore counts
 as grazing, not as a crossing: within its error its sign is unknown. All roots are isolated by
-Bernstein coefficients (`numerics.event_localisation`), so that none is missed.
+Bernstein coefficients (`numerics.event_localisation`), so that none is missed. The variable runs
+from 0 to 1 over the step. `event_kernels` calls `first_downcrossing`.
 """
 
 from __future__ import annotations

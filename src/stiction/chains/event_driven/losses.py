@@ -51,6 +51,7 @@ def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
         return []
     from stiction.chains.event_driven.state import OF_SLIP
 
+    # L of each mass, and for each grazing the growth rate L N / m of a perturbation
     fall = -chain.friction.slope(np.zeros(chain.n_mass))
     losses = []
     for grazing in grazings:
@@ -80,7 +81,10 @@ def response(chain: Chain) -> Floats:
 
 
 def _rounding(chain: Chain, saved: dict[str, npt.NDArray[Any]]) -> Floats:
-    """Return (n,) rounding errors [N] of the forces on each mass, from their largest terms."""
+    """Return (n,) rounding errors [N] of the forces on each mass, from their largest terms.
+
+    `saved` has the fields of `event_driven.state.Saved`.
+    """
     k, edge = chain.link_stiffness, np.zeros(1)
     far = np.concatenate([edge, np.abs(saved["x"]).max(axis=0), edge])
     force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])

@@ -1,7 +1,8 @@
 """Samples of the state at the save times, and records of mode changes.
 
 Both evaluate forces at a state: R_i, all forces on mass i but friction (`drive_of`), and friction
-in its mode (`friction_of`): -R_i in stick, -sigma mu N_i in slip.
+in its mode (`friction_of`): -R_i in stick, -sigma mu N_i in slip with the sign sigma of the slip
+rate. `step_kernels` calls them; p, `state`, `saved`, `events` and s are the tuples of `state`.
 """
 
 from __future__ import annotations
@@ -150,6 +151,7 @@ def save_equilibrium(p: Problem, state: State, saved: Saved, t_end: float) -> No
 def _save_sample(
     p: Problem, state: State, saved: Saved, sample: int, t: float, x: Floats, v: Floats
 ) -> None:
+    """Write the state x, v (n + 2,) at time t, its friction forces and energies as a sample."""
     load = load_at(p, t, state.progress[0].piece)
     for i in range(p.mass.size):
         saved.x[sample, i] = x[i + 1]

@@ -8,7 +8,8 @@ The event function of a slipping mass is its slip rate times its direction of sl
 and `slip_series` computes its coefficients. The event functions of a stuck mass are its reserves
 mu_s N -+ R, with the stick force R; `event_kernels` computes their coefficients. Just after an
 event the function is zero at tau = 0. `root_from` divides this root out and computes the next one;
-its root finder is in `numerics.event_localisation`.
+its root finder is in `numerics.event_localisation`. `step_kernels` and `event_kernels` call these
+kernels.
 """
 
 from __future__ import annotations

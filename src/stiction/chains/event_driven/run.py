@@ -1,9 +1,11 @@
 """Event-driven integration of the dynamic problem (Problem 1) with set-valued friction.
 
-Between events each mass sticks or slips in one direction, so the motion is smooth. Its Taylor
-series in time is summed to rounding error (`series_kernels`). Onsets of slip, stops and reversals
-are roots of the same series (`event_kernels`); at each of them the modes are decided from the
-forces (`threshold_kernels`). A step costs O(order n); no matrix is formed.
+Between events each mass sticks (v_i = V) or slips in one direction, m_i v_i' = R_i - mode_i mu N_i
+with the forces R_i of links, plate and load, so the motion is smooth. Its Taylor series in time is
+summed to rounding error (`series_kernels`). Onsets of slip, stops and reversals are roots of the
+same series (`event_kernels`); at each of them the modes are decided from the forces
+(`threshold_kernels`). A step costs O(order n); no matrix is formed. `EventDriven.solve` calls
+`solve_event_driven`; derivatives, blocks of chains and co-simulation use `EventDrivenIntegrator`.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ Floats = npt.NDArray[np.float64]
 MOST_MASSES = 10_000
 # a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C come through
 _MASS_STEPS_PER_CALL = 300_000
+# room for grazings; most states and numbers of states in the buffer of the replay. Chosen
 _GRAZING_SAMPLES = 64
 _TRACK_SAMPLES, _TRACK_NUMBERS = 2048, 200_000
 # a run ends if it would need _TOO_MANY times `max_steps`; the estimate is made once in
@@ -88,6 +91,7 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
 
 
 def _refuse_policy(method: EventDriven) -> None:
+    """Raise ModelError for a policy of another system."""
     if method.policy is not None and not isinstance(method.policy, SlipAtGrazing):
         raise ModelError(
             "EventDriven.policy",
@@ -197,6 +201,7 @@ class EventDrivenIntegrator:
             t = float(now.time)
             if code == ek.DONE:
                 return Status.SOLVED
+            # an equilibrium is reported once; the run continues, because the load may release it
             if code == ek.ALL_STUCK:
                 now.rest_seen = 1
                 if self.chain.sticks_for_good(t, self.state.x[1:-1]):
@@ -204,6 +209,8 @@ class EventDrivenIntegrator:
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
+            # steps without progress: a load that is not finite, infinitely many events at one
+            # time, or a user's function that no polynomial fits
             if code in (ek.STALLED, ek.STEP_VANISHED) and not self._is_loaded_after(t):
                 self.reason = f"the load is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
@@ -288,6 +295,7 @@ class EventDrivenIntegrator:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint by their keys, with the ranges of their values."""
         from stiction.chains.event_driven.threshold_kernels import AT_REST
 
         modes, samples = (-1, 1), self.now.saved
@@ -317,6 +325,7 @@ class EventDrivenIntegrator:
         return {**self._state(), **self.trajectory.pack()}
 
     def _resume(self) -> bool:
+        """Restore a checkpoint; return whether there was one."""
         checkpoint = self.request.checkpoint
         arrays = None if checkpoint is None else checkpoint.load()
         if arrays is None:
@@ -341,9 +350,11 @@ class EventDrivenIntegrator:
         return self._columns()[:4]
 
     def _columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the columns of recorded events, in the order of `outcome.RawEvents`."""
         return tuple(log.rows for log in self.log)
 
     def _history(self, status: Status) -> ChainHistory:
+        """Return samples, events, energies and audit lines of the run."""
         now = self.now
         if not status.ok:
             self._save_last_state()
@@ -425,6 +436,7 @@ class EventDrivenIntegrator:
 def _problem(
     method: EventDriven, chain: Chain, request: Request, load_call: Callback, law: CompiledLaw
 ) -> Problem:
+    """Return the arguments of the kernels: arrays of the chain, scaled time, tolerances."""
     from stiction.chains.event_driven.state import Problem
 
     span, policy = request.t_end - request.t_start, method.policy
@@ -487,6 +499,7 @@ def _plain(values: Floats) -> Floats:
 
 
 def _start(chain: Chain, request: Request) -> State:
+    """Return the initial state, in which all modes are stick; `first_modes` decides them."""
     from stiction.chains.event_driven import state as er
 
     n = chain.n_mass
@@ -529,6 +542,7 @@ def saved_states(n: int, save: Floats, many: tuple[int, ...] = ()) -> Saved:
 
 
 def _events(n: int, track: Track) -> Events:
+    """Return empty buffers for mode changes and grazings of n masses."""
     from stiction.chains.event_driven import state as er
 
     count = max(1024, 4 * n)
@@ -547,6 +561,7 @@ def _events(n: int, track: Track) -> Events:
 
 
 def _track(chain: Chain, method: EventDriven) -> Track:
+    """Return the buffer of states for the replay; empty if the run is not verified by one."""
     from stiction.chains.event_driven import state as er
 
     n = chain.n_mass
@@ -565,6 +580,7 @@ def _track(chain: Chain, method: EventDriven) -> Track:
 
 
 def _scratch(n: int, order: int) -> Scratch:
+    """Return the work arrays of a step, for n masses and series of this order."""
     from stiction.chains.event_driven.state import Scratch
 
     return Scratch(

@@ -5,8 +5,9 @@ from a recursion (formulas sheet, sections 1 and 6)
 
     m rate^2 (k + 1)(k + 2) x_{k+2} = R_k - mode N mu_k,
 
-where R_k is coefficient k of all forces but friction, `mode` is the sign of the slip rate, and
-`rate` makes the time dimensionless (below). The links are a tridiagonal stencil, so an
+where R_k is coefficient k of all forces but friction, N mu_k that of the friction force in slip,
+`mode` is the sign of the slip rate, and `rate` makes the time dimensionless (below). The links are
+a tridiagonal stencil, so an
 order costs O(n). Order 30 over about 4 radians of the fastest vibration reaches rounding error,
 like the matrix exponential applied to the state, but without a matrix. Weakening friction enters
 by the recursion of its law, if it has one; any other mu(v) and a user's f(t) enter as polynomials
@@ -14,7 +15,9 @@ fitted on the step.
 
 Time inside a step is tau = rate * (t - t0) with `rate` near the fastest frequency, which
 keeps the coefficients near one. Arrays of masses have a ghost at both ends, the walls, so
-mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1.
+mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1. p and s are the tuples
+`Problem` and `Scratch` of `state`. `step_kernels` calls these kernels in each step, `tangents` and
+`records` some of them.
 """
 
 from __future__ import annotations
@@ -259,6 +262,7 @@ def fit_coefficients(values: Floats, tau: float, out: Floats) -> None:
 
 @kernel
 def _polynomial(c: Floats, tau: float) -> float:
+    """Return the value at tau of a fitted polynomial, by Horner's rule."""
     total = 0.0
     for k in range(FIT - 1, -1, -1):
         total = total * tau + c[k]

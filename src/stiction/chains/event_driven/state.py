@@ -1,7 +1,9 @@
 """Structures of an event-driven run: the problem, the state, samples, events and work arrays.
 
 The kernels of this folder take them as arguments; `event_driven.run` creates them. In a step tau is
-the scaled time rate (t - t0). Arrays of masses with n + 2 columns have a ghost at both ends.
+the scaled time rate (t - t0) [1], with the start t0 of the step and `Problem.rate` [1/s]. Arrays of
+masses with n + 2 columns have a wall at both ends, so that mass i (from 0) has column i + 1; link l
+joins columns l and l + 1.
 """
 
 from __future__ import annotations
@@ -70,8 +72,10 @@ class Grazing(Struct):
 
 
 class Problem(NamedTuple):
-    """Arrays and numbers of a chain and a method; units as in `Chain`.
+    """Arrays and numbers of a chain of n masses and a method; units as in `Chain`.
 
+    mass, normal, mu_static, mu_kinetic : (n,) masses [kg], normal forces [N], coefficients [1]
+    belt, plate_speed : speeds of belt and plate [m/s]
     link_k, link_c : (n + 1,) stiffness [N/m] and damping [N s/m] of the links; plate_k : (n,)
     load_vector : (n,) force on each mass over the load [1]
     segment_time, segment_offset, segment_rate : (segments,) start [s], value there [N] and rate
@@ -127,7 +131,7 @@ class Problem(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Taylor coefficients in tau, and work arrays, of one step; K is the order of the series.
+    """Taylor coefficients by rising power of tau, and work arrays, of one step of order K.
 
     x : (K + 1, n + 2) displacements [m], column i + 1 of mass i, walls at both ends
     drive : (K + 1, n) all forces but friction and inertia [N]
@@ -135,7 +139,8 @@ class Scratch(NamedTuple):
     load : (K + 1,) load [N]
     work, viscous : (2 K,) work and viscous heat [J]; heat : (2 K, n) friction heat of each mass
     fit : (K + 1,) a function that is fitted on the step
-    poly, bernstein : (K + 1,) the event function of one mass, and scratch of its root search
+    poly : (K + 1,) the event function of one mass
+    bernstein : (DEPTH + 1, K + 3) work array of its root search, see `numerics.event_localisation`
     norm : (K + 1,) largest coefficient of each order, which limits the step
     active : (n,) indices of the masses whose series are not constant
     root, grazing : (n,) tau of each mass's first event and grazing, inf for none
@@ -172,12 +177,16 @@ class Scratch(NamedTuple):
 
 
 class State(NamedTuple):
-    """State of a run, as a checkpoint stores it.
+    """State of a run of n masses, as a checkpoint stores it.
 
-    `shown` are the modes last recorded. `lead` is the number of leading coefficients of a mass's
-    event function that its last event made zero: 0 for none, AT_REST after a decision to stick.
-    `side` are the signs of the stick forces. `band` is 1 for a mass whose event function is within
-    its error, 2 for a mass whose grazing of the bound is recorded.
+    x, v : (n + 2,) displacements [m] and velocities [m/s], with walls
+    mode, shown : (n,) modes -1, 0, 1 now, and those last recorded
+    lead : (n,) number of leading coefficients of a mass's event function that its last event made
+        zero: 0 for none, AT_REST after a decision to stick
+    side : (n,) signs of the stick forces
+    band : (n,) 1 for a mass whose event function is within its error, 2 for a mass whose grazing of
+        the bound is recorded
+    heat : (n,) friction heat [J]
     """
 
     progress: Table[Progress]
@@ -192,7 +201,11 @@ class State(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Samples of the state and of the energies at the save times, one sample per row."""
+    """Samples of the state and of the energies at m save times, one sample per row.
+
+    time : (m,) [s]; x, v, mode, friction, heat : (m, n) [m], [m/s], -1, 0 or 1, [N], [J]
+    kinetic, stored, work, viscous : (m,) energies, external work and viscous heat [J]
+    """
 
     time: Floats
     x: Floats
@@ -209,8 +222,9 @@ class Saved(NamedTuple):
 class Track(NamedTuple):
     """A buffer of states of the trajectory, for the replay; of length 0 without a replay.
 
-    `mode` holds from each state to the next one. `filled` (1,) is the number of states, and
-    `spacing` the longest step in tau without intermediate states.
+    `time` (m,) [s], `x`, `v`, `mode` (m, n) [m], [m/s], -1, 0 or 1. `mode` holds from each state to
+    the next one. `filled` (1,) is the number of states, and `spacing` the longest step in tau
+    without intermediate states.
     """
 
     time: Floats

@@ -6,6 +6,13 @@ the reserve mu_s N - |R| of a stuck one, where R is the sum of all forces but fr
 Because the mass matrix is diagonal, R contains no acceleration. Modes therefore follow mass by mass
 without a complementarity problem (formulas sheet, section 6). If R equals its bound (a degenerate
 threshold), the mode follows from the first coefficient of the series of R that leaves the bound.
+`event_driven.run` calls `first_modes` once and `advance` until the run ends.
+
+The order in a step: decide the modes at its start, expand the series, limit the step by their
+truncation error, locate the first event, record samples within the step, then move to its end.
+Arguments: p, `state`, `saved`, `events` and s are the tuples of `state`. t is the time [s], tau the
+scaled time since the start of the step, `count` the number of active masses, which `s.active`
+lists.
 """
 
 from __future__ import annotations
@@ -75,6 +82,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# reasons to stop: the end of the run; `steps` steps were made; a buffer is full; all masses stick
+# (reported once for each equilibrium); a state is not finite; no fit meets its tolerance on a step
+# of finite length; time does not advance
 DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE, STEP_VANISHED, STALLED = 0, 1, 2, 3, 4, 5, 6
 
 # longest step in units of the fastest vibration, for chains in which all masses stick; longer ones
@@ -179,7 +189,10 @@ def _finish(
     limit: float,
     reach: float,
 ) -> int:
-    """Locate the first event, advance to it or to the end; return PAUSE or the reason to stop."""
+    """Locate the first event, advance to it or to the end; return PAUSE or the reason to stop.
+
+    limit, reach : latest end of the step [s], and its length in tau
+    """
     now = state.progress[0]
     n, t = p.mass.size, now.time
     record_events(p, state, events, t)
@@ -234,6 +247,7 @@ def _finish(
 
 @kernel
 def _next_breakpoint(p: Problem, state: State, t: float, t_end: float) -> float:
+    """Return the latest end of a step [s]: breakpoint, end of the run, or longest step."""
     now = state.progress[0]
     _find_segment(p, state, t)
     end, limit = t_end, t + p.longest
@@ -466,6 +480,7 @@ def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
 
 @kernel
 def _update_state(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
+    """Move the state to tau of its series, and add the work and heat until then."""
     now = state.progress[0]
     evaluate(p, tau, s.active, count, state.mode, s, state.x, state.v)
     size = 2 * p.order

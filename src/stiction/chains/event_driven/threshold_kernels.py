@@ -6,7 +6,8 @@ x_k (springs) and x_{k+1} (dampers), and x_{k+1} follows from the coefficients o
 Coefficients and decisions therefore alternate in order of k, and no decision is revised: before R_i
 leaves its bound, mass i contributes nothing to the coefficients of its neighbours, whether it will
 slip or stick. Under a law with a jump (mu_s > mu(0+)) a released mass accelerates at once; there
-all masses of one round are released together and the others are decided again.
+all masses of one round are released together and the others are decided again. `step_kernels` calls
+these kernels at the start of each step; p, `state` and s are the tuples of `state`.
 
 Source: docs/decisions/07, "Degenerate stick thresholds are decided by series coefficients".
 """
@@ -315,6 +316,7 @@ def _next_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
 
 @kernel
 def _weakening_term(p: Problem, mode: int, s: Scratch, k: int, i: int) -> None:
+    """Write coefficient k of the weakening function e(w) of mass i, for slip of sign `mode`."""
     w = mode * (p.rate * s.x[1, i + 1] - p.belt)
     row = p.law_start + i * p.law_step
     s.mu[i, k] = share_term(p.share_address, k, w, mode * p.rate, s.x, s.mu, i, row)

@@ -1,7 +1,8 @@
 """States of the trajectory at and within steps, recorded for the replay.
 
 `chains.replay` integrates the equation of motion again by another method and compares.
-The states come from the Taylor series of `series_kernels`.
+The states come from the Taylor series of `series_kernels`. `step_kernels` calls these kernels in
+each step; `event_driven.run` empties the buffer `Track` between calls.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def track_step(
 
 @kernel
 def _append(state: State, track: Track, t: float, x: Floats, v: Floats) -> None:
+    """Append the state x [m], v [m/s] (n + 2,) at time t [s], with the modes of the step."""
     sample = track.filled[0]
     track.time[sample] = t
     for i in range(state.mode.size):

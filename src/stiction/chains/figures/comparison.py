@@ -1,4 +1,7 @@
-"""Figure of the differences in displacement and velocity between runs and a reference run."""
+"""Figure of the differences in displacement and velocity between runs and a reference run.
+
+Users call `compare`; `papers.chains` reproduces figures of the paper with it.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,7 @@ def compare(
     data = [ChainData(run) for run in runs]
     names = _names(runs, labels)
     _check(data, reference)
+    # a row of panels per shown mass: displacement on the left, velocity on the right
     base = data[reference]
     others = [k for k in range(len(data)) if k != reference]
     masses = style.few(base.n_mass, _MOST_ROWS)
@@ -103,6 +107,7 @@ def difference(data: ChainData, base: ChainData, name: str, i: int) -> tuple[Flo
 
 
 def _runs(given: object) -> list[Run]:
+    """Return the runs as a list; raise ModelError for anything else."""
     runs: list[Any] = list(given) if isinstance(given, Iterable) else [given]
     wrong = [run for run in runs if not isinstance(run, Run)]
     if wrong:
@@ -113,6 +118,7 @@ def _runs(given: object) -> list[Run]:
 
 
 def _names(runs: Sequence[Run], labels: object) -> list[str]:
+    """Return one label per run; raise ModelError for labels that do not match."""
     if labels is None:
         return [f"{run.method_name} ({k + 1})" for k, run in enumerate(runs)]
     names = list(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else []
@@ -129,6 +135,7 @@ def _names(runs: Sequence[Run], labels: object) -> list[str]:
 
 
 def _check(data: Sequence[ChainData], reference: object) -> None:
+    """Raise ModelError for runs that cannot be compared, or an index that is none of them."""
     if len(data) < 2:
         raise ModelError(
             f"{_WHERE}.runs",

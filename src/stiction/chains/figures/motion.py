@@ -1,4 +1,8 @@
-"""Figures against time: displacements, velocities, friction forces, and strips of stick."""
+"""Figures against time: displacements, velocities, friction forces, and strips of stick.
+
+They draw the saved arrays of `ChainData`, thinned to the resolution of the figure. The callers are
+`figures.ChainFigures` and `overview`.
+"""
 
 from __future__ import annotations
 
@@ -168,6 +172,7 @@ def stick_strip(ax: Axes, data: ChainData) -> None:
 
 
 def _bars(ax: Axes, data: ChainData) -> None:
+    """Draw a bar per mass in its colour, with the times of stick in grey."""
     colours = style.mass_colours(np.arange(1, data.n_mass + 1), data.n_mass)
     begin, end = data.span
     for i, colour in enumerate(colours):
@@ -179,6 +184,7 @@ def _bars(ax: Axes, data: ChainData) -> None:
 
 
 def _mode_image(ax: Axes, data: ChainData) -> None:
+    """Draw the saved modes as an image, a row per mass."""
     from matplotlib.colors import ListedColormap
 
     rows = style.few(data.n_mass, _MOST_ROWS)
@@ -286,6 +292,7 @@ def friction_panel(ax: Axes, data: ChainData, i: int) -> None:
 
 
 def _friction_image(ax: Axes, data: ChainData) -> None:
+    """Draw friction over its static bound as an image; in newtons where a bound is zero."""
     rows = style.few(data.n_mass, _MOST_ROWS)
     shown = np.ix_(_columns(data.time), rows)
     image = data.friction[shown].T

@@ -1,4 +1,8 @@
-"""The onset diagram: slip rate over mass and time, with the detachment front along the chain."""
+"""The onset diagram: slip rate over mass and time, with the detachment front along the chain.
+
+The front consists of the first slips of all masses. `figures.ChainFigures.onset` and `overview`
+draw it from `ChainData`.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +59,7 @@ def onset(data: ChainData, window: tuple[float, float] | None = None) -> PaperFi
 def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = None) -> None:
     """Draw the onset diagram on `ax`, which needs about 0.7 in to its right."""
     window = window or data.span
+    # slip rates as colours, grey in stick; then the lines of the front and the events
     image = slip_image(data, window)
     limits, colours = _limits(image)
     colours = colours.with_extremes(bad=style.STUCK)

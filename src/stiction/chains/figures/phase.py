@@ -1,4 +1,4 @@
-"""Phase planes: velocity over displacement of single masses."""
+"""Phase planes: velocity over displacement of single masses, called by `figures.ChainFigures`."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ def phase_panel(ax: Axes, data: ChainData, i: int, colour: str, shadow: Shadow |
 
 
 def _handles(with_span: bool) -> list[Any]:
+    """Return the entries of the legend."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4.0, "mec": style.INK, "mew": 0.8}

@@ -1,4 +1,8 @@
-"""Animation of a chain: blocks, springs, load and ground, with the strip of stick and slip."""
+"""Animation of a chain: blocks, springs, load and ground, with the strip of stick and slip.
+
+Between saved states displacements are interpolated by Hermite polynomials from x and v.
+`figures.ChainFigures.movie` calls `movie_of`. Arrays are (frames, shown masses).
+"""
 
 from __future__ import annotations
 
@@ -37,6 +41,7 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     Verified by: tests/unit/chains/figures/test_player.py::test_frames_are_the_saved_motion
     """
     chosen = style.few(data.n_mass, _MOST_BLOCKS)
+    # displacements of the shown masses at the times of the frames
     x = hermite(time, data.time, data.x[:, chosen], data.v[:, chosen])
     x = np.nan_to_num(x, posinf=0.0, neginf=0.0)
     unstressed = data.constant("place")
@@ -55,6 +60,7 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
             "leave it out for an automatic choice.",
         )
         scale = number("animate.scale", scale, rule="positive", why=why, try_=try_)
+    # middles of the blocks, their half width, and their colours by mode
     place = unstressed[chosen] + scale * x
     half = 0.5 * BLOCK * distance
     colour = np.asarray(m.MODE_COLOURS)[_modes(data, chosen, time) + 1]
@@ -63,6 +69,7 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     arrows = _load(data, chosen, load, place + half, half)
     shown = {"numbers": chosen + 1, "walls": walls, "linked": linked}
     layers = [*m.row_of_blocks(place, colour, half, moved, **shown), *arrows]
+    # limits of the picture: blocks, walls and arrows of all frames
     ends = [place - half, place + half, walls[linked[[0, -1]]]]
     left, right = min(e.min(initial=np.inf) for e in ends), max(e.max(initial=0.0) for e in ends)
     room = 0.04 * (right - left)

@@ -1,8 +1,10 @@
 """The stick set of a chain, from saved data, and its projections on pairs of masses.
 
-In equilibrium the stick force is R = b f + p - K x, with |R_i| <= mu_s N_i. Because x is an
-affine image of the box of all such R, the stick set is a zonotope: its projection on two
-masses is a polygon whose edges are the columns of K^-1, sorted by their angle.
+In equilibrium the stick force is R = b f + p - K x, with |R_i| <= mu_s N_i, the load b f and the
+force p of the plate at x = 0. Because x is an affine image of the box of all such R, the stick set
+is a zonotope: its projection on two masses i and j is a polygon with edges
+2 mu_s N_q (K^-1_iq, K^-1_jq) for all masses q, sorted by their angle. `figures.stick_set` and
+`figures.phase` draw them.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ def has_shadow(data: ChainData) -> bool:
 
 
 def _reason(data: ChainData) -> str | None:
+    """Return why the stick set cannot be drawn, None if it can."""
     stiffness = data.constant("link_stiffness")
     if data.stick_bound is None or stiffness is None or data.constant("load_weight") is None:
         return "the run does not hold stiffness, load weight, normal force and static coefficient."
@@ -103,6 +106,7 @@ class Shadow:
 
     @property
     def _bound(self) -> Floats:
+        """(n,) static bound of each mass [N]."""
         bound = self.data.stick_bound
         assert bound is not None
         return np.asarray(bound[self.at])

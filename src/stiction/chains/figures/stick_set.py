@@ -1,6 +1,7 @@
 """Figure of the stick set: the interval of each mass, and projections on pairs of masses.
 
-The projections show that the product of the intervals is larger than the set.
+The projections show that the product of the intervals is larger than the set. `stick_geometry`
+computes intervals and projections; `figures.ChainFigures.stick_set` calls this module.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def stick_set(
             try_="give a time of the run.",
         )
         at = int(np.argmin(np.abs(data.time - wanted)))
+    # one panel of intervals, and one for each pair of masses
     shadow = Shadow(data, at)
     chosen = _pairs(data, pairs)
     count = 1 + len(chosen)
@@ -80,6 +82,7 @@ def stick_set(
 
 
 def _handles(with_pairs: bool) -> list[Any]:
+    """Return the entries of the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -95,6 +98,7 @@ def _handles(with_pairs: bool) -> list[Any]:
 
 
 def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tuple[int, int]]:
+    """Return the pairs of masses to draw, counted from 0."""
     n = data.n_mass
     if pairs is None:
         # neighbours move almost as one in a long chain, so its ends are shown together too

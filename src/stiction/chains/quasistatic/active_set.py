@@ -201,6 +201,7 @@ def tridiagonal_solver(link: Floats, plate: Floats) -> Solve:
     diagonal, beside = link[:-1] + link[1:] + plate, link[1:-1]
 
     def solve(a: Index, rhs: Floats) -> Floats:
+        """Return the solution for the masses `a`; others are zero."""
         if a.size == 1:
             return np.asarray(rhs / diagonal[a[0]])
         bands = np.zeros((2, a.size))

@@ -4,11 +4,11 @@ At constant displacements the velocities v obey the inclusion
 
     R  in  D dv/dz + C v + N mu(|v|) Sgn(v)
 
-in a pseudo time z, with a positive diagonal matrix D: the motion of small masses in the limit in
-which displacements do not change. It is the gradient flow of a potential whose minima are the
-stable branches. Its limit is the branch on which a quasistatic run continues. A stuck mass is
-released only if its stick force exceeds the static bound, so the flow preserves stick as long as
-possible.
+in a pseudo time z, with the drives R = q - K y (`slip_frame`) and a positive diagonal matrix D: the
+motion of small masses in the limit in which displacements do not change. It is the gradient flow of
+a potential whose minima are the stable branches. Its limit is the branch on which a quasistatic run
+continues. A stuck mass is released only if its stick force exceeds the static bound, so the flow
+preserves stick as long as possible.
 
 D is chosen: D = diag(C) + N max |mu'|, which contains no mass, so that each velocity relaxes in a
 pseudo time of about one. For one mass the limit does not depend on D. For more masses it may, where
@@ -92,6 +92,8 @@ class FastFlow:
         v, step = self._seeded(rho, v), 1.0
         sign = np.where(frame.free, 1, np.sign(v)).astype(np.int8)
         for count in range(_MOST):
+            # implicit step in z: friction is linearised in |w| about the present |v|, and the
+            # inclusion of the step is solved exactly
             carried = np.where(v == 0.0, frame.bound, weak.force(v))
             # linearised friction, carried + bend (|w| - |v|), must not be negative at w = 0
             bend = np.minimum(weak.slope(v), carried / np.maximum(np.abs(v), 1e-300))
@@ -104,6 +106,7 @@ class FastFlow:
             change, size = float(np.max(np.abs(new - v))), float(np.max(np.abs(new)))
             same = np.array_equal(sign, new_sign)
             v, sign = new, new_sign
+            # with constant modes Newton's method ends the flow at its limit
             converged = change <= _CONSTANT * size + rounding
             tried = change <= _NEARLY_CONSTANT * size and count % _TRY_EVERY == _TRY_EVERY - 1
             if same and (converged or tried):

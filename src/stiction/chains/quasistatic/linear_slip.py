@@ -4,11 +4,16 @@ With a constant active set, the slipping masses A obey
 
     C_AA y_A' + K_AA y_A = q_A(t) - sigma_A mu N_A - K_AS y_S ,
 
-which the generalised eigenvectors of (C_AA, K_AA) turn into scalar equations,
-tau eta' + eta = pi(t). A time constant tau may be zero (no damper acts on that shape: a sweeping
-process), small (a decaying transient) or large. Each equation is summed as a power series, on steps
-that resolve the transients that have not decayed. The next active set follows from an implicit step
-of infinitesimal length, a strictly convex problem with one solution (`active_set`).
+with the stuck masses S, directions sigma and q of `slip_frame`. The generalised eigenvectors V of
+(C_AA, K_AA), with V'K V = 1 and V'C V = diag(tau), turn them into scalar equations
+
+    tau eta' + eta = pi(t),     y_A = V eta,     pi = V' times the right side.
+
+A time constant tau may be zero (no damper acts on that shape: a sweeping process), small (a
+decaying transient) or large. Each equation is summed as a power series, on steps that resolve the
+transients that have not decayed. The next active set follows from an implicit step of infinitesimal
+length, a strictly convex problem with one solution (`active_set`). `run` passes `LinearSlip` to
+`stepper`.
 """
 
 from __future__ import annotations
@@ -91,6 +96,7 @@ class LinearSlip(SlipMotion):
         return None
 
     def _no_continuation(self, s: Stepper, r: Floats, why: str) -> Status:
+        """Record that no continuous motion follows from drives r [N]; return the status."""
         frame, t = self.frame, s.t
         i = int(np.argmax(np.abs(r) - frame.bound))
         s.reason = f"{why}: mass {i + 1} at t = {t:.9g} s"

@@ -85,7 +85,8 @@ class LoadPath:
 
         Parameters
         ----------
-        samples : of a user's load between two breakpoints
+        t_start, t_end : time span [s]
+        samples : number of samples of a user's load between two breakpoints
         size : largest load that moves nothing [N], or 0
 
         Raises
@@ -184,6 +185,7 @@ def slope(
     for a, w, p in sines:
         rate = rate + a * w * np.cos(w * t + p)
     if segments.function is not None:
+        # the user's function alone, by a one-sided difference of second order
         own = dataclasses.replace(
             segments,
             offset=0.0 * segments.offset,
@@ -206,7 +208,10 @@ def slope(
 
 
 def _turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
-    """Return the times of extrema of the load strictly between a and b."""
+    """Return the times of extrema of the load strictly between the breakpoints a and b [s].
+
+    They are roots of f'(t) = rate + sum amplitude w cos(w t + phase), with a change of sign.
+    """
     if segments.function is not None:
         return _sampled_turns(segments, a, b, samples)
     frequency, swing = segments.angular_frequency, segments.amplitude
@@ -223,7 +228,7 @@ def _turns(segments: LoadSegments, a: float, b: float, samples: int) -> Floats:
 
 
 def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: float) -> Floats:
-    """Return the roots of rate + speed cos(w t + phase)."""
+    """Return the roots of rate + speed cos(w t + phase) in (a, b)."""
     cosine = -rate / speed
     if abs(cosine) >= 1.0:
         return np.empty(0)
@@ -252,6 +257,7 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
     count = max(1, math.ceil((b - a) * float(np.abs(w).max())))
     width = (b - a) / count
     middle = a + width * (np.arange(count) + 0.5)
+    # cells by their middles; `single` collects those with at most one root, and their widths
     single: list[Floats] = []
     # until a cell is as short as the rounding of its time
     while middle.size and width > 1e-15 * max(abs(a), abs(b), b - a):
@@ -261,6 +267,7 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
         width *= 0.5
         undecided = middle[~monotone]
         middle = np.concatenate([undecided - 0.5 * width, undecided + 0.5 * width])
+    # of these the cells with a change of sign hold a root each
     cells: Floats = np.concatenate([np.empty((2, 0)), *single], axis=1)
     low, high = cells[0] - 0.5 * cells[1], cells[0] + 0.5 * cells[1]
     at_low, at_high = f(low, 0), f(high, 0)

@@ -64,6 +64,15 @@ class NonlinearSlip(SlipMotion):
     frame, weak : the chain and its friction curve
     choice : which branch to take where several are admissible
     request : time span
+
+    Attributes
+    ----------
+    seed : (n,) velocities [m/s] from which the fast flow starts at the next decision
+    lag : a time [s] below the time scales of chain and load
+    least : smallest force that slip of one mass can carry [N]; 0 for more masses
+    open : whether other branches exist and are reported already
+    chosen : whether the branch choice has left stick
+    unsure : whether the velocity has jumped since the last report
     """
 
     unsettled: ClassVar[str] = "branches"
@@ -83,6 +92,7 @@ class NonlinearSlip(SlipMotion):
         self.open, self.chosen, self.unsure = False, False, False
 
     def _check_solvable(self) -> None:
+        """Raise ModelError for chains too long, or with motions that nothing resists."""
         n = self.frame.n
         if n > _MOST:
             raise ModelError(
@@ -234,6 +244,7 @@ class NonlinearSlip(SlipMotion):
         atol = _ATOL_OVER_RTOL * rtol * np.append(np.full(a.size, self._speed(s.v)), s.span)
         start = np.append(s.v[a], s.t)
         solver = DOP853(branch.rates, 0.0, start, np.inf, rtol=rtol, atol=atol)  # type: ignore[arg-type]
+        # an event function can end the segment once it has been positive
         armed = branch.reserves(start[:, None])[:, 0] > 0.0
         while True:
             pace = float(branch.rates(0.0, solver.y)[-1])
@@ -248,6 +259,7 @@ class NonlinearSlip(SlipMotion):
             s.record(Arc(branch, dense, (u[0], at)))
             if event is not None or s.steps >= s.method.max_steps:
                 break
+        # state at the event: rates, slips from the balance of forces, and masses that stop
         z, timed = dense(at), event == Event.LOAD_ENDS
         v, s.t = z[:-1], end if timed else float(z[-1])
         small = _STOPPED * float(np.max(np.abs(v), initial=0.0))

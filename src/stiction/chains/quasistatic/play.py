@@ -8,7 +8,8 @@ costs O(n), whatever the number of events.
 
 Without dampers this is exact from any start in the stick set and for every history without jumps.
 With a damper on every link it is exact without reversals: under a load that never decreases, from
-an unstressed chain. A chain whose load jumps is left to `stepper`.
+an unstressed chain. A chain whose load jumps is left to `stepper`. `quasistatic.run` calls
+`is_play` and `play_history`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ _ROUNDING = 1e-12
 
 def is_play(chain: Chain, request: Request) -> bool:
     """Return whether the force of every link is the play operator applied to the load."""
+    # one wall, the load on the other end, no belt and no plate
     loaded = np.flatnonzero(chain.load_weights)
     end = {"left": chain.n_mass - 1, "right": 0}.get(chain.supports)
     if (
@@ -55,12 +57,14 @@ def is_play(chain: Chain, request: Request) -> bool:
         or chain.belt_speed != 0.0
     ):
         return False
+    # no jumps of the load
     segments = chain.load.segments()
     points = breakpoints(segments, request.t_start, request.t_end)
     f = segments.at(points)
     size = float(np.max(np.abs(f)) + np.max(chain.stick_bound))
     if any(jumps_at(segments, float(t), size) for t in points[1:]):
         return False
+    # with dampers only for a linear load whose size never decreases, from an unstressed chain
     damping = chain.link_damping[:-1] if chain.supports == "left" else chain.link_damping[1:]
     if not damping.any():
         return True
@@ -114,8 +118,12 @@ class _LoadInterval:
 class _Play:
     """Run of a chain whose link forces are plays of the load.
 
-    k, c : stiffness and damping of the links, from the wall; d, carried : their elongations [m] and
-    forces [N]; width : half widths F_i of the plays [N].
+    k, c : (n,) stiffness [N/m] and damping [N s/m] of the links, from the wall
+    d, carried : (n,) elongations d_i [m] and forces s_i [N] of the links
+    width : (n,) half widths F_i of the plays [N]
+    bound, mode : (n,) static bounds [N] and modes of the masses, from the wall
+    order, number : slice from the wall, and indices of the masses of the chain in this order
+    load_factor : weight of the load on the end mass [1]
     """
 
     def __init__(self, chain: Chain, request: Request, path: LoadPath, most: int) -> None:
@@ -139,6 +147,7 @@ class _Play:
         self.last_stick = request.t_start
 
     def run(self) -> ChainHistory:
+        """Integrate all intervals of the path, and return the history."""
         reached = run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         recorder, order = self.recorder, self.order
         if not self.status.ok:
@@ -224,9 +233,11 @@ class _Play:
         elif s.j == 0 and s.direction and t[0] == path.time[0]:
             # the first sample has the rates just after the start
             moving[0] = s.going & (s.onset == f[0])
+        # link forces: those that follow the load differ from it by their half width
         carried = np.where(moving, f[:, None] - s.direction * self.width, self.carried)
         advance = self._relaxed if self.damped else self._followed
         d, rate, work, viscous = advance(s, t, f, carried)
+        # friction heat of a mass: its bound times the slip; its slip is the sum of elongations
         heat = self.bound * np.abs(np.cumsum(d - self.d, axis=1))
         total = recorder.so_far + np.column_stack([work, viscous, heat[:, order]])
         x, v = np.cumsum(d, axis=1), np.cumsum(rate * moving, axis=1)

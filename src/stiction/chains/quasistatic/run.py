@@ -103,6 +103,7 @@ def _until_last_finite_load(
 def _history(
     method: Quasistatic, chain: Chain, request: Request, weak: FrictionCurve
 ) -> ChainHistory:
+    """Return the history of a chain by the algorithm that fits its friction and its dampers."""
     from stiction.chains.quasistatic import play
     from stiction.chains.quasistatic.linear_slip import LinearSlip
     from stiction.chains.quasistatic.slip_frame import Frame
@@ -152,6 +153,7 @@ def _check_start(chain: Chain, t: float) -> None:
 
 
 def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check]:
+    """Return audit lines: bounds in stick, directions of slip, and whether inertia is small."""
     stuck = history.mode == 0
     bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
     ratio = np.where(stuck & (chain.stick_bound > 0.0), np.abs(history.friction) / bound, 0.0)

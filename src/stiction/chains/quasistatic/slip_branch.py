@@ -6,7 +6,8 @@ In the parameter s with dt = det(H) ds everything stays smooth up to there:
 
     dv/ds = adj(H) (q' - K v),      dt/ds = det(H),
 
-so the end (a fold of the branch) is reached without loss of digits. Displacements follow from the
+with the adjugate adj(H) = det(H) H^-1, so the end (a fold of the branch) is reached without loss of
+digits. Displacements follow from the
 balance of forces. y is the slip and v = y' the slip rate (`slip_frame`); the caller is
 `nonlinear_slip`.
 """
@@ -173,6 +174,7 @@ class SlipBranch:
         """
         from scipy.optimize import brentq
 
+        # the first sample at which an event function is negative; its root by Brent's method
         u = np.append(span[0], span[0] + (span[1] - span[0]) * _SAMPLES)
         values = self.reserves(dense(u[1:]))
         hit = (values <= 0.0) & armed[:, None]

@@ -4,8 +4,11 @@ With y = x - V t (V the speed of the belt) the slip rates are y', and
 
     C y' + K y + N mu Sgn(y')  contains  q(t) = b f(t) + q0 + q1 t
 
-where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt. `Frame` holds the arrays
-of this equation; every algorithm of this folder except `play` solves in these coordinates.
+where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt (kp and Vp the springs and
+the speed of the plate, b f the load, 1 a vector of ones). K contains the plate springs.
+`Frame` holds the arrays
+of this equation; every algorithm of this folder except `play` solves in these coordinates. All of
+them record samples, events and energies by `Recorder`.
 """
 
 from __future__ import annotations
@@ -78,7 +81,17 @@ class LoadSeries:
 
 
 class Frame:
-    """The arrays of a chain in slip coordinates."""
+    """The arrays of a chain of n masses in slip coordinates.
+
+    Attributes
+    ----------
+    k, c : (n + 1,) stiffness [N/m] and damping [N s/m] of the links
+    plate, load_vector, bound : (n,) plate springs [N/m], load weights [1], static bounds [N]
+    free : (n,) whether a mass has no friction
+    q0, q1 : (n,) constant [N] and rate [N/s] of q by belt and plate
+    fastest, stiffest : largest angular frequency of the load [rad/s]; largest sum of the springs
+        at a mass [N/m]
+    """
 
     def __init__(self, chain: Chain) -> None:
         self.chain, self.n = chain, chain.n_mass
@@ -166,7 +179,15 @@ class Span(Protocol):
 
 @dataclass(eq=False)
 class Step:
-    """A segment by power series in its elapsed fraction, shape (n, count)."""
+    """A segment by power series in its elapsed fraction u.
+
+    Parameters
+    ----------
+    t, h : start and length of the series [s]
+    y, force : (n, count) coefficients of the slips [m] and of minus the friction [N]
+    u : first and last fraction of the segment
+    nodes : number of Gauss nodes for its energies
+    """
 
     t: float
     h: float
@@ -189,6 +210,8 @@ class Step:
 
 @dataclass(eq=False)
 class _Log:
+    """Columns of the recorded mode changes, as in `outcome.RawEvents`."""
+
     time: list[float]
     mass: list[int]
     before: list[int]
@@ -200,7 +223,13 @@ class _Log:
 
 
 class Recorder:
-    """Recorder of samples, energies (by Gauss quadrature) and events."""
+    """Recorder of samples, energies (by Gauss quadrature) and events.
+
+    Attributes
+    ----------
+    filled : number of saved samples
+    so_far : (n + 2,) external work, viscous heat and friction heat of each mass since the start [J]
+    """
 
     def __init__(self, frame: Frame, request: Request) -> None:
         self.frame, self.request = frame, request

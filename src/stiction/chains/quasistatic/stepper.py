@@ -1,10 +1,12 @@
 """Event-driven integrator of the quasistatic problem, common to all friction laws.
 
-Between two events the set of slipping masses and their directions are fixed. The motion is then a
-smooth segment, and the next event is the first root of a slip rate or of a stick reserve (the bound
-less the stick force). At an event the active set is decided again. Laws differ in the selection of
-the active set and in the motion during slip: `SlipMotion` is the interface, `linear_slip` and
-`nonlinear_slip` implement it. A segment on which all masses stick is the same for all laws.
+It solves C y' + K y + N mu(|y'|) Sgn(y') containing q(t), in the slip coordinates y (n,) [m] of
+`slip_frame`. Between two events the set of slipping masses and their directions are fixed. The
+motion is then a smooth segment, and the next event is the first root of a slip rate or of a stick
+reserve (the bound less the stick force). At an event the active set is decided again. Laws differ
+in the selection of the active set and in the motion during slip: `SlipMotion` is the interface,
+`linear_slip` and `nonlinear_slip` implement it. A segment on which all masses stick is the same for
+all laws. `run` calls `Stepper.run`.
 """
 
 from __future__ import annotations
@@ -163,8 +165,11 @@ class Stepper:
     # ---- the loop
 
     def _loop(self) -> Generator[Pause, None, Status]:
+        """Integrate segment after segment; return how the run ended."""
         request, slip = self.request, self.slip
         self._resume()
+        # one segment per round: decide the active set at its start if it may have changed, then
+        # integrate up to the next event or the end of the load series
         while self.t < request.t_end:
             load, begin, a = self._load(), self.t, np.flatnonzero(self.mode)
             if self.due:
@@ -225,6 +230,7 @@ class Stepper:
     # ---- checkpoint
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a checkpoint; `_resume` reads them in the same order."""
         last = np.nan if self.last_stick is None else self.last_stick
         flags = (self.jumped, self.due, self.steps, self.idle)
         numbers = (self.t, self.begun, self.window, self.misfit, last, *flags)
@@ -314,6 +320,8 @@ class Stepper:
     def _event(self, step: Step) -> tuple[float, Signs]:
         """Return the fraction of the step at its first event, inf for none, and whose modes end."""
         frame = self.frame
+        # event functions: slip rates in the direction of slip, reserves bound -+ force of stuck
+        # masses, and those of the friction law
         rate = derivative(step.y) / step.h
         slip = np.flatnonzero((self.mode != 0) & ~frame.free)
         stuck = np.flatnonzero(self.mode == 0)

@@ -51,7 +51,10 @@ def end_half_cycle(contact: Contact, cycle: float) -> None:
 
 @kernel
 def _broken(fractions: Vector, force: Matrix, i: int, level: float) -> float:
-    """Return the fraction of the step at which gross slip begins; infinity for none."""
+    """Return the fraction of the step at which mass i reaches gross slip; infinity for none.
+
+    Gross slip is a friction coefficient of at least `level`; `force` are its values at `fractions`.
+    """
     for j in range(fractions.size):
         high = abs(force[j, i])
         if high >= level:
@@ -67,6 +70,7 @@ def _broken(fractions: Vector, force: Matrix, i: int, level: float) -> float:
 
 @kernel
 def _slip(plastic: Matrix, i: int, weight: Vector) -> float:
+    """Return the irreversible slip of mass i per length of the step [m/s], by these weights."""
     total = 0.0
     for j in range(STAGES + 1):
         total += weight[j] * plastic[j, i]
@@ -85,10 +89,13 @@ def creep(
     plastic: Matrix,
     weight: Matrix,
 ) -> None:
-    """Integrate irreversible slip while friction is below gross slip.
+    """Integrate the irreversible slip of a step; count it as creep where there is no gross slip.
+
+    Cycles of the load end at t_start + k period. A step that contains such times is divided there.
 
     Parameters
     ----------
+    t, h : start and length of the step [s]
     fractions, force : (m,) fractions of the step, and (m, n) friction coefficients there
     plastic : (STAGES + 1, n) irreversible slip rates [m/s]
     weight : work array for two rows of weights

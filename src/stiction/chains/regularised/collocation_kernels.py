@@ -2,8 +2,9 @@
 
 The step solves Y_i = y + h sum_j a_ij f(t + c_j h, Y_j) by Newton's method with the derivative of
 f at the start of the step; y at its end is Y_5. The error is estimated by an embedded formula of
-order 5, filtered by (1 - h g df/dy)^-1, which keeps it small for stiff components that have
-decayed (Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8). The
+order 5, filtered by (1 - h gamma df/dy)^-1 with 1 / gamma the real eigenvalue of the inverse of
+(a_ij). The filter keeps it small for stiff components that have decayed
+(Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8). The
 equations f are those of a chain under a law without stick (`equation_kernels`); `step_kernels`
 controls the length of the steps, and `theta` uses the same Newton matrix with one stage.
 """
@@ -64,6 +65,7 @@ def _matrix(c: Floats) -> Floats:
     )
 
 
+# nodes c_j, matrix a_ij, and gamma of the filter of the error
 _C = _nodes()
 _A = _matrix(_C)
 _GAMMA = 1.0 / float(max(np.linalg.eigvals(np.linalg.inv(_A)), key=lambda x: -abs(x.imag)).real)
@@ -79,6 +81,7 @@ _ERROR = np.concatenate(
 _SMOOTHER = np.array([[_GAMMA]])
 # fractions of a step at which y is known: its start and its stages
 NODES = np.concatenate([[0.0], _C])
+# barycentric weights of these fractions, and coefficients of their Lagrange polynomials by powers
 _BARY = np.array([1.0 / np.prod([a - b for b in NODES if b != a]) for a in NODES])
 _VANDER = np.linalg.inv((NODES[:, None] ** np.arange(STAGES + 1)).T)
 # weights of a whole step: the stages alone are of order 9
@@ -175,7 +178,10 @@ def between(values: Matrix, weight: Vector, out: Matrix, row: int) -> None:
 
 @kernel
 def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Integers) -> bool:
-    """Factorise 1 - h a (x) df/dy, ordered by unknowns, then stages; return if it is regular."""
+    """Factorise the matrix of a step, 1 - h a (x) df/dy; return whether it is regular.
+
+    Unknown c of stage p is entry c s + p, with s stages: (x) is Kronecker's product.
+    """
     # s stages, n unknowns; band storage of `numerics.direct.banded`: column i, diagonal at 2 reach
     s = a.shape[0]
     n = jac.shape[0] * WIDTH * s

@@ -4,9 +4,11 @@
     z_i' = rate(v_i - V, z_i)
 
 with the tension T_i of link i, the speed V of the belt, the friction coefficient phi of the law and
-its contact state z_i. The state y holds x, w = v - V and z of each mass; kernels take it from one
-row of a matrix. `answer` is a work array for one `Response`, or for the switching functions of one
-contact. Their signs, `sides`, select a smooth branch of the law.
+its contact state z_i. The state y holds x [m], w = v - V [m/s] and z of each mass, in this order;
+kernels take it from row `row` of the matrix `y`. `m` holds the parameters (`Model`). `answer` is a
+work array for one `Response` (`laws.friction`), or for the switching functions of one contact. The
+signs of these functions, `sides` (n, n_switch), select a smooth branch of the law. `equations`
+calls these kernels from Python, `collocation_kernels` and `step_kernels` from the Radau method.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 ANSWERS = len(Response._fields)
+# entries of a `Response`
 _COEFFICIENT, _BY_SPEED, _BY_STATE, _RATE, _RATE_BY_SPEED, _RATE_BY_STATE = range(6)
 _STORED, _STORING, _PLASTIC = range(6, 9)
 
@@ -88,6 +91,7 @@ def _across(y: Matrix, row: int, j: int, entry: int, belt: float) -> float:
 
 @kernel
 def _tension(m: Model, y: Matrix, row: int, j: int) -> float:
+    """Return the force of spring and damper of link j [N]."""
     elongation_rate = _across(y, row, j, 1, m.numbers[0].belt)
     return (
         m.masses[j].stiffness * _across(y, row, j, 0, 0.0) + m.masses[j].damping * elongation_rate
@@ -98,7 +102,7 @@ def _tension(m: Model, y: Matrix, row: int, j: int) -> float:
 def rates(
     m: Model, sides: Matrix, t: float, y: Matrix, row: int, slopes: Matrix, answer: Vector
 ) -> None:
-    """Fill the same row of `slopes` with dy/dt."""
+    """Fill row `row` of `slopes` with dy/dt at time t [s] and the state in row `row` of y."""
     run, load, left = m.numbers[0], load_at(m, t), _tension(m, y, row, 0)
     # mass by mass; the force of the link on the left is that of the last mass on its right
     for i in range(sides.shape[0]):

@@ -43,6 +43,7 @@ class Equations:
         self.p, self.load = chain.friction.parameters, chain.load.segments()
         self.load_call = Callback(self.load.function, "UserLoad.function")
         self._compiled, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
+        # parameters of masses and contacts
         n, load, masses, numbers = self.n, self.load, Mass.table(self.n + 1), Numbers.table()
         narrow = law.range_of_fall(n)
         of_masses = {
@@ -58,6 +59,7 @@ class Equations:
         for name, values in of_masses.items():
             masses[name][:n] = values
         masses["stiffness"], masses["damping"] = chain.link_stiffness, chain.link_damping
+        # parameters of the chain and of the run; `small / quickest` is a scale of slip rates
         run = numbers[0]
         run.belt, run.plate_speed = chain.belt_speed, chain.plate_speed
         run.answer, run.switches, run.load = answer, switches, self.load_call.address
@@ -85,7 +87,9 @@ class Equations:
     def cycle(self, start: float, end: float) -> float:
         """Return the period of the load from `start` to `end` [s].
 
-        0 for a load without cycles, infinity if no two cycles end within the run.
+        0 for a load without cycles, infinity if no two cycles end within the run. A load has cycles
+        if it is a constant plus sines, and neither belt nor plate moves. The period is the least
+        number of periods of the slowest sine that holds whole periods of all others.
 
         Verified by: tests/unit/chains/regularised/test_creep_reported.py::test_cycles_of_the_drive
         """
@@ -95,6 +99,7 @@ class Equations:
         first = np.searchsorted(load.time, start, side="right")
         last = np.searchsorted(load.time, end, side="left")
         offset, rate = (row[max(first - 1, 0) : max(last, 1)] for row in (load.offset, load.rate))
+        # whether the linear part of the load is constant within the run
         level = not rate.any() and (offset == offset[0]).all()
         moved = (
             self.chain.belt_speed != 0.0
@@ -104,6 +109,8 @@ class Equations:
             return 0.0
         slowest = float(speeds.min())
         count = slowest * (end - start) / (2.0 * np.pi)
+        # numbers of periods of the slowest sine to try. Over the run such cycles deviate from the
+        # other sines by at most `missed` of their periods
         turns = np.arange(1, min(int(0.5 * count + 1e-9), _MOST_TURNS) + 1)
         each = np.multiply.outer(turns, speeds / slowest)
         missed = np.abs(each - np.rint(each)).max(axis=1) * count / turns

@@ -1,6 +1,7 @@
 """Base class of the integrators of chains without stick: arrays, loop, work limits, checkpoints.
 
-`radau` (adaptive steps) and `theta` (fixed steps) derive from it.
+They integrate y' = f(t, y) of `equations`. `radau` (collocation, adaptive steps) and `theta` (theta
+scheme, fixed steps) derive from it and make the steps; `run` calls `Integrator.run`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ class Integrator(abc.ABC):
         """Make one or several steps, or end the run."""
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Make steps up to the end of the request or to a work limit; yield in between."""
         tables, now, request = self.tables, self.now, self.request
         span = request.t_end - request.t_start
         while now.time < request.t_end and self.status is Status.SOLVED:
@@ -118,6 +120,7 @@ class Integrator(abc.ABC):
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint, with the ranges of their values."""
         t, rows = self.tables, self.now.saved
         times = ("given_time", "worst_time", "missed_time")
         # NaN for masses that never reached gross slip, or completed no half cycle
@@ -132,6 +135,7 @@ class Integrator(abc.ABC):
         return {name: StateArray(values) for name, values in vars(t).items()} | special
 
     def _resume(self) -> bool:
+        """Restore a checkpoint; return whether there was one."""
         arrays = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if arrays is None:
             return False

@@ -1,7 +1,8 @@
 """Radau IIA collocation with five stages (order 9) for chains with a friction law without stick.
 
 Such a law is single-valued at zero slip rate. `collocation_kernels` solves for the stages of a
-step, `step_kernels` controls its length; this module is the loop over the steps of a run.
+step, `step_kernels` controls its length; this module is the loop over the steps of a run, which
+`run.solve_creep` calls.
 
 Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
@@ -48,6 +49,7 @@ class RadauIntegrator(Integrator):
         )
         run.rtol, run.max_step = method.rtol, method.max_step or math.inf
         run.max_steps, run.max_events = method.max_steps, method.max_events
+        # the state is the first row of the values of a step
         step.values[0] = tables.y
         tables.y = np.asarray(step.values)[0]
         n_fractions, n_values = sk.PROBES.size, co.STAGES + 1

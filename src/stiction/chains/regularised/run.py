@@ -62,6 +62,7 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
 
 
 def _short_enough(where: str, chain: Chain) -> None:
+    """Raise ModelError for a chain with too many masses."""
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
             where,
@@ -109,6 +110,7 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
 
 
 def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainHistory:
+    """Return the history of a run; the state at which a failed run ended is its last sample."""
     tables, now, equations = integrator.tables, integrator.now, integrator.equations
     samples = int(now.saved)
     time, states = integrator.time[:samples].copy(), tables.kept[:samples]
@@ -119,6 +121,7 @@ def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainH
         ends = equations.energies(float(now.time), tables.y)[:2]
         sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
     work, viscous, algorithmic, kinetic, stored = sums.T
+    # a law without stick has no mode stick: modes are the signs of the slip rates
     x, w, z = equations.parts(states)
     signs = np.sign(w)
     friction = np.empty_like(w)
@@ -157,6 +160,7 @@ def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainH
 
 
 def _stats(integrator: base.Integrator) -> dict[str, float]:
+    """Return the counts of work."""
     now = integrator.now
     done, rounds = int(now.steps), int(now.rounds)
     if isinstance(integrator, ThetaIntegrator):
@@ -177,11 +181,13 @@ def _worst(integrator: base.Integrator) -> float:
 
 
 def _given(now: Progress) -> tuple[float, float | None]:
+    """Return the energy that friction returned [J], and the time from which it did [s]."""
     at = float(now.given_time)
     return float(now.given), None if np.isnan(at) else at
 
 
 def _events(log: base.Floats) -> RawEvents:
+    """Return the reversals, from the columns of `Tables.events`."""
     before = log[:, 2].astype(np.int64)
     return RawEvents(
         time=log[:, 0],
@@ -196,6 +202,7 @@ def _events(log: base.Floats) -> RawEvents:
 
 
 def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> Iterator[Check]:
+    """Yield the audit lines of the steps of a theta scheme, and of creep (n,) [m]."""
     if isinstance(integrator, ThetaIntegrator):
         yield from _step_checks(integrator)
     lengths = law.creep_length(integrator.equations.p)
@@ -210,6 +217,7 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
         )
         yield Check("no_creep_in_stick", None, None, 1.0, None, note)
         return
+    # creep of each mass over the slip at which contacts yield
     ratio = np.abs(creep) / lengths
     worst = int(np.nanargmax(ratio))
     over = "whole cycles of the load" if integrator.cycle else "half cycles of its motion"
@@ -226,6 +234,7 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
 
 
 def _step_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    """Yield the audit lines of energy and convergence of the steps of a theta scheme."""
     now, misses = integrator.now, int(integrator.now.misses)
     at = float(now.worst_time)
     for line in step_lines(
@@ -240,6 +249,7 @@ def _step_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
 def _quantities(
     chain: Chain, law: ForceLaw, integrator: base.Integrator, creep: base.Floats
 ) -> dict[str, Quantity]:
+    """Return onset times and forces by the level of gross slip, and the creep of each mass."""
     times = integrator.tables.contacts["broken_time"]
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]

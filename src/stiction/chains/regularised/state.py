@@ -171,13 +171,14 @@ class Contact(Struct):
 
 
 class Saved(NamedTuple):
-    """Samples of a run.
+    """Samples of a run at m save times.
 
     Parameters
     ----------
-    time : [s]
-    kept, sums, heat : states y; five energies of the chain [J] (external work, viscous heat,
-        algorithmic dissipation, kinetic and stored energy); friction heat of each mass [J]
+    time : (m,) [s]
+    kept, sums, heat : (m, 3 n) states y; (m, 5) energies of the chain [J]: external work, viscous
+        heat, algorithmic dissipation, kinetic and stored energy; (m, n) friction heat of each mass
+        [J]
     """
 
     time: Vector
@@ -197,7 +198,7 @@ class Tables:
     progress, contacts : one element, and (n,)
     before : (stages, size) stage values of the last step; not used if `progress.span` is 0
     kept, sums, heat : of `Saved`
-    events : (m, 6) time, mass, mode before, x, v, friction
+    events : (m, 6) time [s], mass from 0, mode before, x [m], v [m/s], friction force [N]
     """
 
     y: Floats

@@ -5,6 +5,11 @@ reversal of slip. A step ends at the first root of a switching function; the nex
 the other sign, so that collocation keeps its order. The formulas of one step are in
 `collocation_kernels`; `radau` calls `advance`.
 
+Arguments of the kernels: w holds all arrays (`Work`); a step has the start t and the length h [s];
+`stop` is the next breakpoint of the load or the end of the run, and `last` the largest number below
+`stop`, at which the load still has its value before a jump. i counts masses, k switching functions.
+Entry 3 i of y is the displacement of mass i, 3 i + 1 its slip rate, 3 i + 2 the state of its law.
+
 Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
 
@@ -500,7 +505,8 @@ def _save(w: Work, t: float, h: float, end: float) -> None:
         at = min((saved.time[sample] - t) / h, 1.0)
         weights(at, w.weight[0])
         between(w.step.values, w.weight[0], saved.kept, sample)
-        # energies since the start of the step, by integrals of the interpolated powers
+        # columns of `sums`: external work, viscous heat, algorithmic dissipation (0 here), kinetic
+        # and stored energy. Energies since the start of the step are integrals of the powers
         integrals(at, w.weight[0])
         for j in range(STAGES + 1):
             w.weight[0, j] = h * (WHOLE[j] if at == 1.0 else w.weight[0, j])

@@ -2,7 +2,8 @@
 
     y_{l+1} - y_l = h f(t_l + theta h, y_theta),  y_theta = theta y_{l+1} + (1 - theta) y_l
 
-with the state y of `equations`: displacements, slip rates and states of the law. The law is
+with the state y of `equations`: displacements, slip rates and states of the law. Each step solves
+y_theta - y_l - theta h f(t_l + theta h, y_theta) = 0 for y_theta by Newton's method. The law is
 continuous where it is not smooth, so that Newton's method uses the smooth branch that contains
 y_theta. `run.solve_in_steps` calls it for `ThetaStepper`.
 """
@@ -60,6 +61,7 @@ class ThetaIntegrator(Integrator):
         self._weight = np.zeros((2, STAGES + 1))
 
     def _advance(self) -> None:
+        """Make one step, from `t` to `ends`; `middle` is y_theta."""
         tables, now, equations, h = self.tables, self.now, self.equations, self.h
         t, number = float(now.time), int(now.steps) + 1
         ends = self.request.t_end if number >= self.count else self.request.t_start + number * h
@@ -68,6 +70,7 @@ class ThetaIntegrator(Integrator):
         if not np.isfinite(y).all():
             self._end(Status.NOT_FINITE, "the state left the range of finite numbers")
             return
+        # energies of the step: its length times the powers at y_theta
         equations.read(middle)
         power, plastic, storing = equations.powers(t + self.theta * h, middle)
         done = h * power
@@ -96,6 +99,8 @@ class ThetaIntegrator(Integrator):
             equations.read(y)
             return np.asarray(y - tables.y - part * equations.rates(t, y))
 
+        # Newton's method with a line search, from the state at the start of the step. Its smooth
+        # branch, the signs of the switching functions, follows the iterate
         y = tables.y.copy()
         off = residual(y)
         sizes = self._sizes()
@@ -141,12 +146,22 @@ class ThetaIntegrator(Integrator):
     def _balance(
         self, t: float, ends: float, y: Floats, done: Floats, stored: float
     ) -> tuple[float, float]:
-        """Return the numerical dissipation of the step, and the imbalance of its energies [J]."""
+        """Return the numerical dissipation of the step, and the imbalance of its energies [J].
+
+        Parameters
+        ----------
+        t, ends : start and end of the step [s]
+        y : (size,) state at its end
+        done : (n + 2,) friction heat of each mass, external work and viscous heat of the step [J]
+        stored : energy that the power at y_theta stores in the states of the law [J]
+        """
         tables, now, equations = self.tables, self.now, self.equations
         before, after = equations.energies(t, tables.y), equations.energies(ends, y)
         # the scheme dissipates (2 theta - 1) times the energies of the change
         dx, dw, _ = equations.parts(y - tables.y)
         lost = (2.0 * self.theta - 1.0) * equations.energies_of_change(dx, dw, ends - t)
+        # the energy in the states of the law is no quadratic form: its change differs from the
+        # power at y_theta times h
         lost += stored - (after[2] - before[2])
         *heat, work, viscous = done
         grown = (after[0] + after[1]) - (before[0] + before[1])

@@ -2,9 +2,10 @@
 
 The trajectory consists of states between which no mass changes its mode. From each state the motion
 is integrated by another algorithm (`linear` or `smooth`) to the next one, and compared there. At
-both states the friction inclusion is tested: |R| <= mu_s N in stick, slip in the direction of the
-mode otherwise. The recorded events and saved samples are then tested against the same states.
-`outcome.build_run` calls `replay_check` for the audit line `replay_agrees`.
+both states the friction inclusion is tested: |R| <= mu_s N in stick, with R the sum of all forces
+but friction, and slip in the direction of the mode otherwise. The recorded events and saved samples
+are then tested against the same states. `outcome.build_run` calls `replay_check` for the audit line
+`replay_agrees`.
 """
 
 from __future__ import annotations
@@ -122,7 +123,18 @@ def _resolved(trajectory: Trajectory, f: Forces) -> Trajectory:
 
 
 class _Replay:
-    """One replay: the forces of the model, the run, scales, and the largest difference."""
+    """One replay: the forces of the model, the run, scales, and the largest difference.
+
+    Attributes
+    ----------
+    limit : largest accepted relative difference [1]
+    exact : whether the motion between events is linear, so that `linear` integrates it
+    reach : bound of the rates of the motion [1/s], if `exact`; else 0
+    speed, place : scales of velocities [m/s] and displacements [m]
+    hold : (n, 1) scales of forces [N]
+    worst : largest difference, its time [s] (None for none), and what differs
+    fraction : verified fraction of the time of the run [1]
+    """
 
     def __init__(
         self, chain: Chain, history: ChainHistory, trajectory: Trajectory, rtol: float
@@ -149,7 +161,11 @@ class _Replay:
         self.special = own_load or f.may_jump
 
     def _set_scales(self, rate: float) -> None:
-        """Set the scales of differences, so that rounding of the terms of forces does not count."""
+        """Set the scales of differences, so that rounding of the terms of forces does not count.
+
+        `rate` is a bound of the rates of the chain [1/s]. Each scale is increased by the rounding
+        error of its quantity over `limit`.
+        """
         f, p, time = self.f, self.f.segments, self.trajectory.time
         ends = (float(time[0]), float(time[-1])) if time.size else (0.0, 0.0)
         late = max(map(abs, ends))
@@ -210,6 +226,8 @@ class _Replay:
         if trajectory.time.size == 0:
             self.fraction = 0.0
             return
+        # intervals between states, and from states to saved samples: integrate, and compare the
+        # ends with the run
         steps = self._selected_intervals(np.flatnonzero(trajectory.follows[1:]))
         sample, before = self._saved_samples()
         sliding = self._sliding(h.v[sample], trajectory.mode[before])
@@ -221,6 +239,7 @@ class _Replay:
         off = self._end_differences(time, segment, start, mode, goal)
         moves = bool(mode.any())
         self.record(off, time[:, 1], _MOTION if moves else "an equilibrium")
+        # the friction inclusion at all states and saved samples
         if self.special:
             self._loads = ik.Loads(*self._special_loads(h.time[sample], trajectory.time[before]))
         ik.check_states(self._model, states, self._loads, samples, self._sizes, self.drive, worst)

@@ -1,7 +1,8 @@
 """Forces on the masses of a chain in many states at once, for the replay.
 
-Arrays are (n, s): one column per state. Everything comes from the model, nothing from the methods,
-so that the replay is independent of them.
+Arrays are (n, s): one column per state of the n masses. The forces are those of `chains.model`:
+links, plate springs, load and friction. Everything comes from the model, nothing from the methods,
+so that the replay is independent of them. `linear`, `smooth` and `compare` call them.
 """
 
 from __future__ import annotations

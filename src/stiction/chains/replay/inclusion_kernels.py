@@ -3,7 +3,8 @@
 For each mass the inclusion is  R - m v' in mu N Sgn(w):  |R| <= mu_s N and w = 0 in stick, and
 sigma w >= 0 in slip with mode sigma. Here R is the sum of all forces but friction, and w the slip
 rate. The balance in slip is tested by the integration between states. The kernels return the
-largest violation of each kind to `compare`.
+largest violation of each kind to `compare` and `blocks.replay_kernels`. n is the number of masses,
+m that of states, r that of saved samples.
 """
 
 from __future__ import annotations

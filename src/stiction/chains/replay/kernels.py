@@ -1,8 +1,10 @@
 """Compiled integration between events for the replay, one interval after the other.
 
-With friction independent of the slip rate the motion is a matrix exponential, summed by Chebyshev
-polynomials (see `linear`); with other friction it is integrated by a Runge-Kutta method of order 8
-(see `smooth`). Both are independent of the Taylor series of the event-driven method.
+The equation is m x'' = R - mode N mu for slipping masses, with the forces R of links, plate and
+load; a stuck mass moves with the belt. With friction independent of the slip rate the motion is a
+matrix exponential, summed by Chebyshev polynomials (see `linear`); with other friction it is
+integrated by a Runge-Kutta method of order 8 (see `smooth`). Both are independent of the Taylor
+series of the event-driven method. `replay.compare` and `blocks.replay_kernels` call them.
 
 Both kernels hold vectors of the chain in the rows of one work array. Column c belongs to mass
 c - 1; columns 0 and n + 1 belong to the walls and stay zero.
@@ -141,6 +143,7 @@ def _first_polynomial(
         work[_FIRST_PAIR + 1, i + 1] = start[s, 1, i] / rate
     work[_POSITION, 0] = 0.0
     work[_POSITION, n + 1] = 0.0
+    # forces at the start without sines, and their rates by load and plate
     load = p.segment_offset[segment] + p.segment_rate[segment] * (t - p.segment_time[segment])
     for i in range(n):
         c = i + 1

@@ -5,8 +5,10 @@ the spectrum of its matrix B lies in the unit disc, along the imaginary axis, an
 
     exp(tau B) = J_0(tau) + 2 sum_k J_k(tau) P_k(B),   P_{k+1} = 2 B P_k + P_{k-1},
 
-with Bessel functions J_k, which decay faster than any power of k beyond k = tau. Many intervals
-are integrated at once. Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
+with Bessel functions J_k, which decay faster than any power of k beyond k = tau. B acts on
+(x - x0, v / R), each (n,), with the displacements x0 at the start of the interval. Many intervals
+are integrated at once, one column each; `compare` calls `ends` where kernels are not compiled.
+Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
 """
 
 from __future__ import annotations
@@ -51,7 +53,10 @@ def rate_of(forces: Forces) -> float:
 
 
 def _batch(forces: Forces, intervals: Intervals) -> tuple[Floats, Floats]:
-    """Sum the polynomials of B on (x - x0, v / R), so that only the change of x is summed."""
+    """Return displacements and velocities at the ends, by the series on (x - x0, v / R).
+
+    Only the change of x is summed, so that a large x0 loses no digits.
+    """
     f, (n, s) = forces, intervals.x.shape
     rate = rate_of(f)
     tau = rate * (intervals.t1 - intervals.t0)

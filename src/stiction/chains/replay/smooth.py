@@ -1,7 +1,10 @@
 """Motion between events with any smooth friction or load: a Runge-Kutta method of order 8.
 
+It integrates x' = v, m v' = R - mode N mu(|v - V|) for slipping masses, with the forces R but
+friction and the belt speed V; masses in stick have no acceleration.
 Many intervals are integrated at once, one column each, with fixed steps; `compare` halves the steps
-of intervals that disagree with the run. `kernels.smooth_ends` is the compiled form.
+of intervals that disagree with the run, and calls `ends` where kernels are not compiled.
+`kernels.smooth_ends` is the compiled form.
 Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389, the method with 11 stages.
 """
 
@@ -19,6 +22,7 @@ __all__ = ["STAGES", "TIMES", "WEIGHTS", "ends"]
 Floats = npt.NDArray[np.float64]
 
 _S = math.sqrt(21.0)
+# Butcher matrix: row j has the weights of the earlier stages in stage j
 _STAGES: tuple[tuple[float, ...], ...] = (
     (),
     (1 / 2,),
@@ -65,6 +69,7 @@ def ends(forces: Forces, intervals: Intervals, parts: Floats) -> tuple[Floats, F
 
 
 def _batch(f: Forces, intervals: Intervals, parts: int) -> tuple[Floats, Floats]:
+    """Return displacements and velocities at the ends of intervals, after `parts` steps each."""
     n, s = intervals.x.shape
     h = (intervals.t1 - intervals.t0) / parts
     own = f.segments.function is not None

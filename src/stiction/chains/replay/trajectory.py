@@ -143,6 +143,7 @@ class TrajectoryRecorder:
 
 
 def _joined(parts: list[Samples], n: int = 0) -> Samples:
+    """Return the states of all parts as one; without parts, no states of n masses."""
     if not parts:
         none = np.empty((0, n))
         return np.empty(0), none, none.copy(), none.astype(np.int8)

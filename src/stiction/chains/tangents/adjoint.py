@@ -31,6 +31,7 @@ __all__ = ["RecordedRun", "event_driven_gradients", "seed_of"]
 
 Floats = npt.NDArray[np.float64]
 
+# numbers of one block of recorded steps, and bytes of all blocks. Chosen
 _NUMBERS = 2_000_000
 _MOST_BYTES = 2 << 30
 
@@ -66,6 +67,7 @@ def event_driven_gradients(
         of = [one for name in of for one in (every if name == "event_time" else [name])]
         by = np.empty((len(of), len(names)))
         for row, name in enumerate(of):
+            # chain rule: the derivatives by start and coefficients, times those of the directions
             a = run.back(parts, *seed_of(name, chain, len(run.events)))
             fields = a._asdict()
             by[row] = np.concatenate([a.x[1:-1], a.v[1:-1]]) @ start + a.shape
@@ -81,7 +83,10 @@ def event_driven_gradients(
 
 
 def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
-    """Return derivatives with respect to the state at the end and the times of events."""
+    """Return the derivatives of a quantity by the (2 n,) state at the end and the times of events.
+
+    One of them is 1: the adjoint equation starts from them.
+    """
     n, state, times = chain.n_mass, np.zeros(2 * chain.n_mass), np.zeros(max(events, 1))
     names = [*chain.start_names, *(f"event_time[{j}]" for j in range(events))]
     if name not in names:
@@ -130,6 +135,7 @@ class RecordedRun(TangentRun):
     """A run whose steps are recorded for the backward pass."""
 
     def _advance_all(self) -> int:
+        """Make and record all steps; return the code with which the kernel stopped."""
         from stiction.chains.tangents import adjoint_kernels as ak
         from stiction.chains.tangents import step_kernels as tk
 
@@ -140,6 +146,7 @@ class RecordedRun(TangentRun):
         advance = ak.advance_fitted_recorded if fitted else ak.advance_recorded
         code, bytes_of_step = tk.PAUSE, 8 * (p.order + 1) * (n + 3 + 2 * laws)
         size = max(20, min(2000, _NUMBERS * 8 // bytes_of_step))
+        # one block of recorded steps per call
         while code in (tk.PAUSE, tk.EVENTS_FULL) and one.now.steps < one.most_steps:
             if self.log.filled[0] + n > self.log.time.size:
                 self._grow()
@@ -164,6 +171,7 @@ class RecordedRun(TangentRun):
         return int(code)
 
     def _grow(self) -> None:
+        """Double the room for events in the log, which the backward pass needs as a whole."""
         log = self.log
         grown: dict[str, Any] = {
             name: np.concatenate([value, np.empty_like(value)])
@@ -205,6 +213,7 @@ class RecordedRun(TangentRun):
             shape=np.zeros(parts.law.size),
             **arrays,
         )
+        # block after block, backward; each needs the modes and the number of events before it
         for j in range(len(self.recordings) - 1, -1, -1):
             mode, events = self.first_mode, 0
             for earlier in self.recordings[:j][::-1]:
@@ -218,6 +227,7 @@ class RecordedRun(TangentRun):
 
 
 def _recording(size: int, order: int, n: int, laws: int) -> Recording:
+    """Return empty arrays for `size` steps; `laws` is n, or 0 for constant friction in slip."""
     from stiction.chains.tangents.adjoint_kernels import Recording
 
     return Recording(

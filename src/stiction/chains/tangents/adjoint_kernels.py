@@ -9,7 +9,12 @@ The derivative of the functional by a force on mass i is the integral of g_i ove
 through their symmetric stencils (each mass and its neighbours), so that the Taylor recursion of the
 motion gives the series of a and g. The series of the slope is expanded about the end of a step. The
 integrals are Gauss quadratures over each step. At an event the transposed saltation matrix acts on
-(a, b).
+(a, b). `adjoint` calls these kernels.
+
+Arguments: p, s, `state` of `event_driven.state`; directions d, variations g and `log` of
+`tangents.state`; recorded steps r; a holds the adjoint variables a and b in `a.x` and `a.v`, and
+the series of a and g in `a.place` and `a.pull`. The kernels call these series y and z. i is a mass
+from 0, c = i + 1 its column in arrays with walls, k a power of tau, q a direction.
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Serban and Recuero 2019.
 """
 
@@ -195,9 +200,9 @@ def go_back(
     before, events : (n,) modes before the first of these steps, and number of events until then
     seed : derivatives of the functional with respect to the times of the events
     """
+    # backward in time: first the motion of a step, then the events at its start
     for row in range(r.filled[0] - 1, -1, -1):
         _step_back(p, d, a, r, row)
-        # the events of a step happened at its start
         first = r.events[row - 1] if row > 0 else events
         for event in range(r.events[row] - 1, first - 1, -1):
             mode = r.mode[row - 1] if row > 0 else before
@@ -347,7 +352,10 @@ def _add_node(
     load: float,
     weight: float,
 ) -> None:
-    """Add the derivatives of the forces at one node."""
+    """Add the derivatives by all coefficients at one quadrature node, of this time and weight [s].
+
+    By a coefficient p of the force F_i they are the integral of g_i dF_i/dp over time.
+    """
     n, x, v, z = p.mass.size, a.node[_X], a.node[_V], a.node[_G]
     total = 0.0
     for link in range(n + 1):
@@ -395,7 +403,8 @@ def _add_friction(p: Problem, d: Directions, a: Adjoint, sign: int, i: int, forc
     for q in range(d.law.size):
         if d.law[q] != SHAPE:
             continue
-        # what the derivatives by mu_s and mu_k contain is not added again
+        # `a.mu_static` and `a.mu_kinetic` contain the changes of mu_s and mu_k, which are
+        # subtracted here
         low, high = d.mu_kinetic[q, i], d.mu_static[q, i]
         change = 0.0 if fitted else -low - (high - low) * share
         for j in range(POINTS):

@@ -3,7 +3,8 @@
 A run depends on a parameter through the coefficients that its kernels read: masses, stiffnesses,
 bounds, loads. Nearly all of them are linear in the parameter, so that finite differences of sixth
 order are exact to rounding. Only these coefficients are differenced; the derivatives of the motion
-follow from the variational equation (`series_kernels`).
+follow from the variational equation (`series_kernels`). `run`, `steps` and `adjoint` call
+`expanded` for the names of all directions and `laid_out` for the arrays of derivatives.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _SHAPE_STENCIL = (np.array([-1, 1]), np.array([-0.5, 0.5]))
 _SHAPE_STEP = 2.0**-15
 # times between two breakpoints at which functions of loads are compared
 _TIMES = 64
+# fields of `Directions` that the flags `mechanics` and `load` cover
 _MECHANICS = (
     *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
     *("normal", "mu_static", "mu_kinetic", "belt"),
@@ -111,10 +113,12 @@ def laid_out(
     rows, weights = np.full((m, POINTS), law.start, np.int64), np.zeros((m, POINTS))
     laws: list[CompiledLaw] = []
     for q, name in enumerate(names):
+        # a component of the start changes no coefficient
         place = _start_component(chain, name)
         if place is not None:
             start[place, q] = 1.0
             continue
+        # differences of all coefficients, cached by the chain
         known = chain.number_derivatives
         if name not in known:
             known[name] = _number_derivatives(chain, name, now)
@@ -125,6 +129,7 @@ def laid_out(
             by[key][q] = value
         flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
         flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
+        # a law that depends on the slip speed is differenced by kernels: rows and weights of points
         if name.startswith("law.") and not chain.law.constant:
             flags[2, q] = SHAPE if _changes_shape(chain, chains, law) else 1
             if flags[2, q] == SHAPE and law.share != 0:
@@ -219,6 +224,7 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
     value = parameter(chain, name)
     size = _size(chain, name, value)
     error: ModelError | None = None
+    # shorter and one-sided differences where the model refuses a value
     for fraction in _STEPS:
         step = fraction * size
         for points, weight in _STENCILS:
@@ -295,6 +301,7 @@ def _numbers(chain: Chain) -> dict[str, Any]:
 
 
 def _matching(value: Any, shape: tuple[int, ...], name: str) -> Any:
+    """Return `value`, a coefficient of a neighbouring chain; raise if its shape differs."""
     if np.shape(value) != shape:
         raise ModelError(
             "Chain.tangents",

@@ -5,6 +5,11 @@ parameters). An event at h(t, x, v) = 0 moves by dt = -dh / h' under a perturbat
 the motion before it, and the variation jumps by (f_before - f_after) dt (the saltation matrix). All
 forces but friction are continuous, so only the velocity variation of the mass concerned jumps. The
 velocity of a mass that stops and sticks is then that of the belt. The caller is `step_kernels`.
+
+Arguments: p, s and `state` are those of `event_driven.state`; d, g and `log` (directions,
+variations, log) those of `tangents.state`. i is a mass from 0, c = i + 1 its column in arrays with
+walls, q a direction. t [s] is the time of the event, `load` the load there [N], `slope` its rate
+[N/s], `segment` its segment.
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
 """
 
@@ -209,7 +214,10 @@ def pass_events(
     segment: int,
     mode: Ints,
 ) -> None:
-    """Let the variations jump where modes change at time t, from `g.mode` to `mode`."""
+    """Let the variations jump where modes change at time t, from `g.mode` to `mode`.
+
+    The functions of the event use the state before it, `g.x_event` and `g.v_event`.
+    """
     count = 0
     for i in range(p.mass.size):
         if mode[i] != g.mode[i] and p.mu_static[i] * p.normal[i] > 0.0:
@@ -250,7 +258,11 @@ def _pass_one(
     after: int,
     i: int,
 ) -> None:
-    """Write the derivatives of the time of one event and apply its saltation."""
+    """Write the derivatives of the time of one event of mass i, and apply its saltation.
+
+    `after` is the mode after the event. At the start and at a breakpoint the time of a release is
+    fixed.
+    """
     before, row, bound = g.mode[i], log.filled[0], p.mu_static[i] * p.normal[i]
     drive = drive_of(p, g.x_event, g.v_event, load, t, i)
     size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound

@@ -56,6 +56,7 @@ def unit_of(chain: Chain, name: str) -> str:
 
 
 def _parts(chain: Chain, name: str) -> list[tuple[str, int | None]]:
+    """Return the fields that a name leads through, each with its index or None."""
     found = []
     for part in str(name).split("."):
         match = _PART.fullmatch(part)
@@ -145,6 +146,7 @@ def _names(chain: Chain, owner: Any, before: str = "") -> Iterator[str]:
 
 
 def _unknown(chain: Chain, name: str) -> ModelError:
+    """Return the error for a name that is no parameter."""
     names = list(_names(chain, chain))
     return ModelError(
         "Chain parameter",

@@ -1,7 +1,8 @@
 """Event-driven runs of chains with first derivatives, by the variational equation.
 
-The equations are in `core.tangents`, their kernels in `step_kernels` and `event_kernels`.
-`EventDriven.tangents` calls this module.
+The variations dx, dv with respect to initial state and parameters obey the linearised equation of
+motion between events (`series_kernels`) and jump by saltation matrices at events (`event_kernels`).
+`core.tangents` defines the results. `EventDriven.tangents` calls this module.
 """
 
 from __future__ import annotations
@@ -221,6 +222,7 @@ class TangentRun:
         chunk = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         code = tk.PAUSE
         while code in (tk.PAUSE, tk.EVENTS_FULL):
+            # some steps per call, then errors of user's functions are raised and events collected
             now = one.now
             if now.steps >= one.most_steps or len(self.events) >= self.method.max_events:
                 break
@@ -248,6 +250,10 @@ class TangentRun:
         log.filled[0] = 0
 
     def _result(self, rate: Floats, force_by: Floats) -> Tangents:
+        """Return the results, with (components, directions) arrays of derivatives.
+
+        `rate` and `force_by` are those of `event_kernels.at_end`.
+        """
         v, state, saved = self.variation, self.steps.state, self.steps.saved
         by = np.concatenate([v.x[:, 1:-1], v.v[:, 1:-1]], axis=1).T
         quantities = [
@@ -280,6 +286,7 @@ class TangentRun:
         )
 
     def _failures(self) -> list[NotDifferentiable]:
+        """Return the times without a derivative, in order."""
         found = []
         for row in self.log.failure[: int(self.log.failed[0])]:
             numbers = (float(row[name]) for name in ("time", "value", "limit"))
@@ -297,6 +304,7 @@ def failure_of(
 
 
 def _variation(n: int, m: int, order: int, constant: bool, save: Floats) -> Variation:
+    """Return zero variations of n masses in m directions, and work arrays; see `Variation`."""
     terms, many = order + 1, 0 if constant else m
     law = 0 if constant else n
     return Variation(
@@ -329,6 +337,7 @@ def _variation(n: int, m: int, order: int, constant: bool, save: Floats) -> Vari
 
 
 def _log(n: int, m: int) -> Log:
+    """Return an empty buffer of events with their derivatives in m directions, and of failures."""
     rows = _EVENT_ROWS + 2 * n
     return Log(
         time=np.empty(rows),

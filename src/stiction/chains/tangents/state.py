@@ -1,7 +1,10 @@
 """Arrays of the variational equation: directions, variations, the series of a step, the log.
 
 A direction is a component of the initial state or a parameter of the chain; a variation is the
-derivative of the state with respect to it. The kernels of this folder read and write these arrays.
+derivative of the state with respect to it. The kernels of this folder read and write these arrays;
+`directions`, `run` and `adjoint` create them. n is the number of masses, m that of directions. The
+unit of a derivative is that of its quantity over that of the parameter. Arrays with n + 2 columns
+contain the walls, so that mass i (from 0) has column i + 1.
 """
 
 from __future__ import annotations
@@ -55,15 +58,19 @@ class Failure(Struct):
 
 
 class Directions(NamedTuple):
-    """Derivatives of the coefficients of a chain in m directions; names and units as in `Problem`.
+    """Derivatives of the coefficients of a chain in m directions; names as in `Problem`.
 
-    `whole` is true for components of a start that is varied as a whole, see `directions.expanded`.
-    `mechanics`, `load` and `law` say whether a direction changes the coefficients of masses and
-    contacts, those of the load, and a law that depends on the slip speed. `law` is SHAPE if the
-    direction changes more of the law than mu_static and mu_kinetic. The formulas of a law are
-    differenced: `law_row` (m, POINTS) are the rows of the first contact's parameters at each point
-    of the difference, `law_weight` the weights of the points. `slip_step` (n,) is the step of the
-    differences in slip speed.
+    Each coefficient has a row per direction: `mass` (m, n), `link_k` (m, n + 1), `belt` (m,), ...
+
+    whole : (m,) 1 for components of a start that is varied as a whole, see `directions.expanded`
+    mechanics, load : (m,) whether a direction changes coefficients of masses and contacts; those of
+        the load
+    law : (m,) 0 if a direction does not change a law that depends on the slip speed; 1 if it
+        changes mu_static and mu_kinetic alone; SHAPE if it changes more of the law
+    law_row, law_weight : (m, POINTS) the difference of the formulas of a law: addresses of the
+        parameters of the first contact at each point, and weights of the points
+    slope_address : of the compiled slope of mu
+    slip_step : (n,) step of differences in the slip speed [m/s]
     """
 
     whole: Ints
@@ -95,16 +102,25 @@ class Directions(NamedTuple):
 class Variation(NamedTuple):
     """Derivatives of the state with respect to m directions, and the series of one step.
 
-    `x`, `v` (m, n + 2) and `heat` (m, n) are the derivatives; `mode` (n,) are the modes of the step
-    before, `x_event`, `v_event` (n + 2,) the state at its end. `base` (order + 1, n + 2) is the
-    series of the displacements, `load` (order + 1,) that of the load, `mu` and `slope`
-    (n, order + 1) those of the coefficient and its slope, `mu_by` (m, n, order + 1) its
-    derivatives in the directions; `series` and `load_by` are those of one direction, `speed`
-    (order + 1,) that of one slip rate. `of_speed`, `of_force` (n, order + 1) are the moments of the
-    slip rates and of the friction forces over the step, `power` the integrals of powers of tau.
-    `moving` lists the masses that do not stick. `last` (3,) holds the time of the last event,
-    whether the start is passed and whether all variations have ended. `saved_x`, `saved_v`
-    (k, m, n) are the derivatives at the times `save` (k,), of which `saves` (1,) are passed.
+    Series have K + 1 = order + 1 coefficients by rising power of tau.
+
+    x, v, heat : (m, n + 2), (m, n + 2), (m, n) derivatives of displacements, velocities and
+        friction heats
+    mode : (n,) modes of the step before
+    x_event, v_event : (n + 2,) state at the end of the step before [m], [m/s]
+    base, load : (K + 1, n + 2), (K + 1,) series of the displacements and of the load
+    mu, slope : (n, K + 1) series of mu and of its slope; empty for constant friction
+    mu_by : (m, n, K + 1) series of the derivatives of mu in the directions
+    series, load_by : (K + 1, n + 2), (K + 1,) series of the variation and of the derivative of the
+        load in one direction
+    trial, speed : (n, K + 1), (K + 1,) work array, and series of one slip rate
+    of_speed, of_force : (n, K + 1) moments of the slip rates and of the friction forces over a step
+    power : (2 K + 2,) integrals of powers of tau
+    moving : (n,) indices of the masses that do not stick
+    last : (3,) time of the last event [s]; 1 after the start is passed; 1 after all variations have
+        ended
+    save, saves : (k,) times at which derivatives are saved [s], and (1,) number of those passed
+    saved_x, saved_v : (k, m, n) derivatives at these times
     """
 
     x: Floats
@@ -136,8 +152,17 @@ class Variation(NamedTuple):
 class Log(NamedTuple):
     """A buffer of events with the derivatives of their times, and of failures.
 
-    `rate` is the rate at which the event function passes zero, 0 for an event at a fixed time;
-    `jump` is the acceleration before the event minus that after it.
+    Each of r events has a row.
+
+    time, mass : (r,) time [s], and mass from 0
+    before, after : (r,) modes
+    time_by : (r, m) derivatives of the time
+    rate : (r,) rate at which the event function passes zero: [N/s] for a release, [m/s^2] for the
+        end of slip; 0 for an event at a fixed time
+    jump : (r,) acceleration before the event minus that after it [m/s^2]
+    x, v : (r, n) state at the event [m], [m/s]
+    filled, failed : (1,) numbers of events and of failures in the buffer
+    failure : failures
     """
 
     time: Floats

@@ -72,6 +72,10 @@ def _followed(
     names: tuple[str, ...],
     whole: Ints,
 ) -> Tangents:
+    """Make all steps and return the derivatives in the directions `names`.
+
+    The kernel returns at each change of modes, which is recorded here, and after `chunk` steps.
+    """
     from stiction.chains.tangents import theta_kernels as tk
 
     integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
@@ -85,6 +89,7 @@ def _followed(
     chunk, found = max(20, _MASS_STEPS_PER_CALL // n), list[EventTangent]()
     code = tk.PAUSE
     while True:
+        # mode changes of the last call, then the next steps
         for i, _, after in integrator.events.changes[: int(now.events)].tolist():
             state = np.concatenate([work.motion.x[:n], work.motion.slip_rate[:n] + p.belt])
             time = EventTangent(integrator.time, label_of(after, i), state, np.zeros(len(names)))
@@ -108,6 +113,7 @@ def _result(
     g: Variation,
     found: list[EventTangent],
 ) -> Tangents:
+    """Return the results; derivatives are NaN if a stick force equalled its bound in a step."""
     p, motion, n = integrator.problem, integrator.work.motion, chain.n_mass
     x, v = motion.x[:n].copy(), motion.slip_rate[:n] + p.belt
     failures = list[NotDifferentiable]()
@@ -137,12 +143,14 @@ def _result(
 
 
 def _open_set(margin: Floats) -> NotDifferentiable:
+    """Return the failure `Variation.margin`: a step whose set of sticking masses is undecided."""
     time, mass, share = margin.tolist()
     reason = f"mass {int(mass) + 1}: its friction in stick equals its bound to {abs(share):.2g}"
     return NotDifferentiable(time, "degenerate thresholds", reason)
 
 
 def _variation(bound_by: Floats) -> Variation:
+    """Return zero variations, from the (m, n) derivatives of the static bounds."""
     from stiction.chains.tangents.theta_kernels import Variation
 
     m, n = bound_by.shape

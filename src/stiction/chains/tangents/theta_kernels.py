@@ -7,7 +7,11 @@ A step solves for the slip rates w, with v_theta = V + w and x_theta = x + theta
 in the set of masses that slip with signs s, and w = 0 in stick. Its derivative at a fixed set of
 slipping masses is a linear equation whose tridiagonal matrix is the same for all directions. A mass
 that sticks after the step has the velocity of the belt. A variation is the derivative of the state
-with respect to a direction (`tangents.state`).
+with respect to a direction (`tangents.state`). `steps` calls the two kernels that advance a run.
+
+Arguments: p, `work`, f of `theta.state`; directions d of `tangents.state`; g holds the variations.
+i is a mass from 0, c = i + 1 its column in arrays with walls, q a direction. t [s] is the start of
+the step, `pull` the load at theta [N].
 Source: formulas sheet of the chains paper, section 5.
 """
 
@@ -57,12 +61,15 @@ _NEAR = 1e-10
 class Variation(NamedTuple):
     """Derivatives of the state with respect to m directions, and the state at the start of a step.
 
-    `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
-    `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) belongs to the first step
-    whose set of sticking masses is undecided: its time, the mass, and the margin of this mass over
-    its bound; NaN for none. `rest` (2,) are the time and the mass of the first rest without
-    friction in a direction that changes this zero friction; NaN for none. `bound_by` (m, n) are the
-    derivatives of the static bounds.
+    x, v, heat : (m, n + 2), (m, n + 2), (m, n) derivatives of displacements, velocities and
+        friction heats
+    place, velocity : (n + 2,) the state [m], [m/s], with walls
+    pivot, right : (n,) pivots and right-hand side of the tridiagonal system
+    margin : (3,) of the first step whose set of sticking masses is undecided: time [s], mass, and
+        margin of this mass to its bound, over the bound; NaN for none
+    rest : (2,) time [s] and mass of the first rest without friction in a direction that changes
+        this zero friction; NaN for none
+    bound_by : (m, n) derivatives of the static bounds
     """
 
     x: Floats
@@ -246,7 +253,11 @@ def _step(
     pull: float,
     pull_by: float,
 ) -> None:
-    """Solve for the variation of the slip in direction `q`, and advance the state by it."""
+    """Solve for the variation of v_theta in direction `q`, and advance the variations by it.
+
+    Thomas algorithm: `g.pivot` holds the pivots of the step, `g.right` the right-hand side and then
+    the solution. `pull_by` is the derivative of the load at theta.
+    """
     f, n, h = work.f, p.n, p.h
     system, masses, modes = system_of(f), masses_of(f), modes_of(work.m)
     part, belt, w = p.theta * h, d.belt[q], system.solution

@@ -1,15 +1,17 @@
 """Active set of one theta step with constant friction, by the Thomas algorithm on parts of a chain.
 
-The slip rates of a step solve a tridiagonal system with set-valued friction (`exact_kernels`, which
-call these kernels). The active set is found by forward and backward substitution (Thomas
-algorithm), a complementarity test of each mode, and new solutions around the masses whose modes
-were corrected.
+The slip rates w of a step solve A w + mu N Sgn(w) containing q, with a tridiagonal M-matrix A
+(`exact_kernels`, which call these kernels). The active set is found by forward and backward
+substitution (Thomas algorithm), a complementarity test of each mode, and new solutions around the
+masses whose modes were corrected.
 
 A long chain does not fit into the caches, so memory traffic decides the time. A stuck mass has a
 known slip and separates the system, so each part of the chain between two stuck masses is solved,
 tested and solved again while it is in the caches. `update_kernels` then update the state and the
 ledger in a second pass. Passing all numbers of a run would take longer than a step of three masses,
-so these kernels receive only the few that they need.
+so these kernels receive only the few that they need: the number n of masses, the arrays f, m and
+`lists` of `state`, the load `pull` at theta [N], and the largest displacement `far` of the plate
+[m]. A part consists of the masses from `first` to before `last` (or `until`).
 """
 
 from __future__ import annotations

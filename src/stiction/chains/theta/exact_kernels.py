@@ -7,10 +7,13 @@ The slip rates solve  A w + mu N Sgn(w) contains q,  with the tridiagonal M-matr
 u the slip rate before the step and F all forces but friction (derived in `step_kernels`). The
 method starts from the modes of the last step, solves the linear system with w = 0 in stick, and
 corrects the modes that violate complementarity. It is the semismooth Newton method of this
-inclusion. Weakening friction adds its slope to A. If the iteration does not end, modes are
-corrected in two nested rounds: the inner one between stick and slip+, the outer one between stick
-and slip-. Each round is monotone because A is an M-matrix, so that it cannot cycle (Bokanowski,
-Maroso, Zidani 2009).
+inclusion (Hintermueller, Ito, Kunisch 2002). Weakening friction adds its slope to A. If the
+iteration does not end, modes are corrected in two nested rounds: the inner one between stick and
+slip+, the outer one between stick and slip-. Each round is monotone because A is an M-matrix, so
+that it cannot cycle (Bokanowski, Maroso, Zidani 2009). `theta.integrator` and
+`blocks.theta_kernels` call these kernels. Arrays of masses are rows of `f` and `m` (`state`):
+`trial.friction` is the friction force [N], `trial.hold` the bound of stick [N], and in slip
+friction is resistance + slope |w|.
 """
 
 from __future__ import annotations

@@ -97,6 +97,7 @@ class ThetaIntegrator:
     # ---- the loop
 
     def _loop(self) -> Generator[Pause, None, None]:
+        """Call the kernel for some steps at a time; yield in between."""
         advance = self._advance()
         steps = int(min(max(1, 20_000 // self.chain.n_mass), _MOST_STEPS))
         now = self.now
@@ -118,6 +119,7 @@ class ThetaIntegrator:
             yield Pause(done, f"{self.n_events} events", self._pack)
 
     def _advance(self) -> Callable[[Problem, Work, Saved, Events, int], int]:
+        """Return the kernel of the scheme, which makes steps and returns why it stops."""
         if self.scheme.exact:
             from stiction.chains.theta.exact_kernels import advance_exact, advance_weakening
 
@@ -224,10 +226,12 @@ class ThetaIntegrator:
         self.now.saved = saved.time.size
 
     def _motion(self) -> dict[str, Floats]:
+        """Return the (n,) arrays of `Motion`, without unused columns."""
         fields = self.work.motion._asdict()
         return {name: values[: self.chain.n_mass] for name, values in fields.items()}
 
     def _sums(self) -> Floats:
+        """Return the present columns of the ledger, in the order of `Saved.sums`."""
         now = self.now
         return np.array([now.kinetic, now.stored, now.work, now.viscous, now.algorithmic])
 
@@ -276,6 +280,7 @@ class ThetaIntegrator:
         return {**self._state(), "event_values": values, "event_marks": event_changes}
 
     def _resume(self) -> bool:
+        """Restore a checkpoint; return whether there was one."""
         arrays = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if arrays is None:
             return False
@@ -352,6 +357,7 @@ class ThetaIntegrator:
         return heat, float(self.now.given_time) if heat > 0.0 else None
 
     def _events(self) -> RawEvents | LateEvents:
+        """Return the mode changes; many of them are assembled when they are read."""
         from stiction.chains.theta.event_kernels import counted
 
         blocks, h, n = self._written(), self.problem.h, self.chain.n_mass
@@ -367,6 +373,7 @@ class ThetaIntegrator:
 
 
 def _joined(blocks: Sequence[Events], h: float, n: int) -> RawEvents:
+    """Return the events of all blocks, with mode changes of one event merged."""
     from stiction.chains.theta.event_kernels import joined
 
     columns, mass, modes = joined(blocks, h, n)

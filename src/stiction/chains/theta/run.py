@@ -96,6 +96,7 @@ def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> 
 
 
 def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    """Yield audit lines of both schemes: energy and convergence of steps, and their length."""
     now = integrator.now
     missed = int(now.misses)
     for line in step_lines(
@@ -106,6 +107,7 @@ def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
         residual=f", worst residual {float(now.worst_miss):.2g}" if missed else "",
     ):
         yield line.of_run()
+    # largest decrease of friction with slip speed over the mass, times theta [1/s]
     chain, h, theta = integrator.chain, integrator.problem.h, integrator.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if chain.law.states:
@@ -147,6 +149,7 @@ def _state_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
 
 
 def _exact_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    """Yield audit lines of set-valued friction: bounds in stick, and directions of slip."""
     chain = integrator.chain
     samples = int(integrator.now.saved)
     worst, time = 0.0, None
@@ -178,6 +181,7 @@ def _rounding(integrator: ThetaIntegrator, part: slice) -> Floats:
 
 
 def _smooth_checks(integrator: ThetaIntegrator, method: RegularizedTheta) -> Iterator[Check]:
+    """Yield audit lines of regularised friction: static friction lost, and stability."""
     chain, h, theta = integrator.chain, integrator.problem.h, method.theta
     table = chain.friction
     if chain.law.has_jump:

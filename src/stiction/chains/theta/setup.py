@@ -1,6 +1,8 @@
 """Set-up of a theta run: arrays of kernels, modes at the start, and the first sample.
 
-`theta.integrator` and `blocks.theta` call these functions before the first step.
+The arrays are the tuples of `state`. A mass with zero slip rate sticks at the start if the force on
+it is within its static bound. `theta.integrator` and `blocks.theta` call these functions before the
+first step.
 """
 
 from __future__ import annotations
@@ -242,6 +244,8 @@ def begin(
     n, now, t = p.n, work.progress[0], p.t_start
     x, u = work.motion.x[:n], work.motion.slip_rate[:n]
     full = chain.normal_forces * chain.friction.mu(u)
+    # regularised friction follows from the slip rate; set-valued friction balances the drive in
+    # stick, and masses beyond their bound are released
     if scheme.shape is not None:
         mode = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
         friction = -full * scheme.shape.sign(u, scheme.smoothing)
@@ -267,7 +271,12 @@ def begin(
 
 
 def first_modes(drive: Floats, bound: Floats, u: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
-    """Return which masses are released at the start, and the modes of all masses, (..., n)."""
+    """Return which masses are released at the start, and the modes of all masses, (..., n).
+
+    Parameters
+    ----------
+    drive, bound, u : (..., n) forces without friction and static bounds [N], slip rates [m/s]
+    """
     # a stick force at its bound but for rounding does not release a mass
     released = (u == 0.0) & (np.abs(drive) > bound * (1.0 + 1e-14))
     return released, np.where(released, np.sign(drive), np.sign(u))

@@ -4,7 +4,8 @@ Passing thirty arrays to a kernel takes longer than a step of three masses. Kern
 receive two arrays, `f` with numbers and `m` with modes. Views name their rows: `masses_of`,
 `motion_of`, `trial_of` and `modes_of` below, and `system_of` in `numerics.tridiagonal` for the
 first rows of `f`, the linear system whose solution is the slip rate w. Entry i of a row belongs to
-mass i, or to the link on its left.
+mass i, or to the link on its left. Rows 0 to 5 of `f` are the `System`, 6 to 15 `Masses`, 16 to 21
+`Motion`, 22 to 32 `Trial`. `setup` creates the arrays, the kernels of this folder use them.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ KINETIC, STORED, WORK, VISCOUS, ALGORITHMIC = range(N_SUMS)
 class Problem(NamedTuple):
     """The numbers of a chain and a scheme that kernels read; units as in `Chain`.
 
+    n : number of masses; t_start, t_end : time span [s]; belt, plate_speed : [m/s]
     n_step, h : number and length of the steps; rate : 1 / theta, and 0 with theta = 0
     plates, steady : whether there are plate springs; whether the load is constant
     constant, jump : whether friction is independent of the slip rate; jumps at zero slip rate
@@ -309,9 +311,12 @@ class Work(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Samples at the save times; `sums` has the columns KINETIC to ALGORITHMIC of the ledger.
+    """Samples at k save times.
 
-    `state` holds the states of the contacts, and last the bound of stick in that step.
+    time : (k,) [s]; x, v, mode, friction, heat : (k, n) [m], [m/s], -1, 0 or 1, [N], [J]
+    sums : (k, N_SUMS) the columns KINETIC to ALGORITHMIC of the ledger [J]
+    state : (k, n, n_state + 1) states of the contacts, and last the bound of stick in that step
+        [N]; (k, n, 0) for a law without states
     """
 
     time: Floats

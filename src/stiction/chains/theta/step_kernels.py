@@ -5,10 +5,12 @@ x_theta = x + theta h (V + w) the scheme of the formulas sheet, section 5, reads
 
     M dv / h + B w - F + friction(w) = 0,      B = C + theta h (K + K_plate),
 
-where F is the sum of all forces at x + theta h V and v = V. B acts through link elongations, so a
+where F is the sum of all forces at x + theta h V and v = V, and dv = (w - u) / theta the change of
+velocity in the step, with the slip rate u at its start. B acts through link elongations, so a
 rigid motion of stiff chains loses no digits. `exact_kernels` solve for w with the set-valued law,
 `smooth_kernels` with a regularised one; `update_kernels` update the state and the ledger. `state`
-names the rows of the arrays `f` and `m`.
+names the rows of the arrays `f` and `m`. In all kernels p is the `Problem`, `now` the `Progress`,
+`pull` the load f_theta [N], and `step` the number of the step from 0.
 """
 
 from __future__ import annotations

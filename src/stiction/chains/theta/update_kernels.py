@@ -1,7 +1,11 @@
 """End of a theta step: state, ledger and events in one pass.
 
-`step_kernels` has the equation of the step. `exact_kernels` and `smooth_kernels` solve it and then
-call `update_state`, which updates displacements, velocities and energies by the slip rate and
+`step_kernels` has the equation of the step for the slip rate w at theta. `exact_kernels` and
+`smooth_kernels` solve it and then call `update_state`, which makes the updates
+
+    x = x + h (V + w),      u = u + (w - u) / theta,      u = 0 in stick
+
+of displacements and of slip rates u over a belt of speed V, adds the energies of the step and
 records events. A single pass over the masses reads memory once; memory traffic decides the time of
 long chains.
 """
