@@ -285,6 +285,7 @@ def colour_bar(
 
 
 def _root(ax: Axes) -> Figure:
+    """Return the figure that contains the axes."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
@@ -301,11 +302,18 @@ def few(count: int, most: int) -> Ints:
 
 
 def along(mode: npt.NDArray[Any], series: Floats, most: int = 4 * MOST_POINTS) -> Ints:
-    """Return the indices to draw of a path (q, n): all samples, or those that keep its shape.
+    """Return the indices of the samples to draw of a path: all, or those that retain its shape.
 
-    Samples nearer than 1/500 of its extents to others are omitted; of what is left evenly spaced
-    samples and both sides of changes of `mode` (n,). If the shape needs more than `most`, the last
-    are drawn: chords over omitted samples, as over the bins of `thin`, would cut across an orbit.
+    A sample is omitted if it lies in the same cell as the sample before, on a grid of 500 cells
+    over the range of each coordinate. Of the others at most `most` are drawn, evenly spaced, and
+    both samples at each change of `mode`. If these miss the path by more than 1/200 of its range,
+    the last `most` samples are drawn instead, because chords would cut across an orbit.
+
+    Parameters
+    ----------
+    mode : (n,) integer mode at each sample
+    series : (q, n) the q coordinates of the path
+    most : samples to draw
 
     Verified by: tests/unit/plot/test_style.py::test_a_path_keeps_its_shape_and_its_modes
     """
@@ -319,8 +327,8 @@ def along(mode: npt.NDArray[Any], series: Floats, most: int = 4 * MOST_POINTS) -
     keep = np.unique(np.concatenate([[0], np.flatnonzero(moved) + 1, change, [mode.size - 1]]))
     change = change[few(change.size, most)]
     drawn = np.union1d(keep[few(keep.size, most)], np.append(change, change + 1))
-    way = np.append(0.0, np.cumsum(np.abs(np.diff(place)).sum(axis=0)))
-    off = max(np.abs(np.interp(way, way[drawn], line[drawn]) - line).max() for line in place)
+    length = np.append(0.0, np.cumsum(np.abs(np.diff(place)).sum(axis=0)))
+    off = max(np.abs(np.interp(length, length[drawn], line[drawn]) - line).max() for line in place)
     return drawn if off < 0.005 else keep[-most:]
 
 
