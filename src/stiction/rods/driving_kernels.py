@@ -2,7 +2,8 @@
 
 Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
 [N m], r, q, v, p the state. A clamp with prescribed motion is a `Drive`. It moves as a rigid body:
-its displacement is the velocity, and its angle the angular velocity, times `profile_of`.
+its displacement is the velocity, and its angle the angular velocity, times `profile_of`. The
+kernels of the steps (`leapfrog`, `midpoint`, `plane`) call these functions in every step.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
@@ -277,7 +278,7 @@ def rate_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> tup
 
 @kernel
 def project_on_axis(d: Drive, rows: Matrix, i: int) -> None:
-    """Project rows[:, i] on the axis of a sliding clamp."""
+    """Project rows[:, i], a velocity or acceleration, on the axis of a sliding clamp."""
     along = d.spin[0] * rows[0, i] + d.spin[1] * rows[1, i] + d.spin[2] * rows[2, i]
     for a in range(3):
         rows[a, i] = along * d.spin[a]

@@ -14,6 +14,10 @@ q (4, slots) quaternions, v (3, slots) velocities [m/s], p (3, slots) angular mo
 inertia across the axis [1/s]. Bodies are rods, then rigid partners. (10) is an equation of
 Gay-Balmaz and Putkaradze 2012.
 
+In each step `locate` finds the closest points, then `response` the Delassus matrix. The solvers
+(`gauss_seidel_kernels`, `law_kernels`, `newton_kernels`) read slip velocities by `slip_velocity`
+and apply impulses by `push`.
+
 Source: formulas sheet (docs/formulas/rods.md), sections 2-4 and 6.
 """
 

@@ -4,7 +4,8 @@ A step is half kick, drift, half kick. Contact forces obey the law in accelerati
 u' = 0, the rate of the slip velocity u; in slip friction is mu times the normal force, against u.
 The impulses of the second half kick bring u of rolling contacts, and the rate of every closed gap,
 to zero; slipping contacts obey the law at their new velocity. Arguments and symbols are those of
-`contact.kernels`.
+`contact.kernels`. Both problems are solved by block Gauss-Seidel sweeps over the contacts, with the
+local laws of `local_coulomb_kernels`. Called by `leapfrog.velocity_verlet_kernels`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".

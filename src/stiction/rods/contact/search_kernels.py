@@ -1,7 +1,9 @@
 """Closest points of contact curves: local minima of the distance, for the search for contacts.
 
 The broad phase of `pairs` gives pairs of near segments, each the part of a curve of one element.
-Newton's method finds the minima of |D|^2 on each pair. Symbols are those of `contact.kernels`.
+Newton's method finds the minima of |D|^2 on each pair: D . t1 = D . t2 = 0 with the separation
+vector D of two points and the tangents t1, t2 there. Symbols are those of `contact.kernels`. Called
+by `contact.search` at the start and whenever nodes have moved by a fraction of the margin.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 2 and 3 (tangency on the spline).
 """

@@ -1,7 +1,8 @@
 """Contacts of a run as arrays: closest points, modes, geometry, forces.
 
 `ContactState` has the table of all contacts (`kernels.Contact`). It checks the contacts at the
-start of a run, searches for new ones, and records their quantities at saved times.
+start of a run, searches for new ones, and records their quantities at saved times. `leapfrog.run`
+makes one for each run.
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ minus the bound of friction (onset of slip), the slip speed (stick). A step brac
 the Illinois variant of regula falsi refines it; every iterate repeats the step with another length.
 Common arguments are the structs of `stepper_kernels`, and `saved`, the start of the step.
 
+`velocity_verlet.VelocityVerletStepper` calls `process_events` after a step that contains an event.
+It locates the first event, commits the new modes or applies the impact, and takes the remainder of
+the step, until no event is left.
+
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
 """

@@ -1,5 +1,8 @@
 """Events of contacts, and their records: impacts, opening, changes of mode, ends of rods.
 
+`event_localisation_kernels` finds the events and solves the impacts; the functions here write a
+record `Event` for each. The steppers append the records to the event log of the run.
+
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 

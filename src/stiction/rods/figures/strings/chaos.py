@@ -1,4 +1,8 @@
-"""Figures of chaos: maps of Lyapunov exponents, and Poincare sections."""
+"""Figures of chaos: maps of Lyapunov exponents, and Poincare sections.
+
+`strings.chaos` calls `draw_map` with the exponents that it has computed; `StringFigures` calls
+`section` with the data of one run.
+"""
 
 from __future__ import annotations
 
