@@ -162,7 +162,7 @@ def assemble(rods: Rods) -> Flat:
 
     Raises
     ------
-    ModelError : if a section is not round; only the methods of statics admit such sections.
+    ModelError : if a rod has two bending stiffnesses, or a rod with contacts is not round.
     """
     rods.check_sections()
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)

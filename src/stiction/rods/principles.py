@@ -4,9 +4,10 @@ Rolling constrains velocities, A(q) q' = 0. In the principle of Lagrange and d'A
 force does no work on any admissible virtual displacement. In the vakonomic principle the action is
 stationary among the paths that satisfy the constraint. Both conserve energy and the constraint. The
 motions differ if the constraint is not integrable. The vakonomic motion also depends on the initial
-multiplier, which has no meaning in an experiment.
+multiplier, which has no meaning in an experiment. `dalembert`, `vakonomic` and `rough` compute the
+motion of a `RollingBody` by SciPy's `solve_ivp` (DOP853; LSODA for the stiff equations of `rough`).
 
-Source: Gay-Balmaz and Putkaradze 2012, text below equation (7).
+Source: Gay-Balmaz and Putkaradze 2012, text below equation (7); docs/theory/vakonomic.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ Symbols: r position of a node [m], q quaternion of the frame of an element, d3 i
 v velocity of a node [m/s], p angular momentum of an element in space over its inertia about a
 diameter [1/s]. For a round section the angular velocity is p - (p . d3) d3 / 2. A kick changes v
 and p by forces and torques; a drift changes r and q at constant v and p. Functions without
-`@kernel` and with a leading underscore are the NumPy fallbacks of the kernels after them.
+`@kernel` and with a leading underscore are the NumPy fallbacks of the kernels after them. All
+methods for rods (`leapfrog`, `midpoint`, `plane`, `statics`, `wrapped`) call these kernels.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """

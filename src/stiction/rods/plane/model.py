@@ -84,7 +84,8 @@ class RodOnPlane(Declared):
                 _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
         if not np.isfinite(self.rod.section.radius):
             why = "the plane touches the surface of the rod."
-            _refuse("rod.section", "no radius", "a section with a radius", why, "take Circular.")
+            try_ = "give a CircularSection."
+            _refuse("rod.section", "no radius", "a section with a radius", why, try_)
         if self.friction is not None:
             self.friction.table(self.rod.elements + 1)
         gaps = self.gaps(self.rod.nodes())
@@ -111,4 +112,5 @@ class RodOnPlane(Declared):
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the ModelError of a field."""
     raise ModelError(f"RodOnPlane.{name}", got, needs, why, try_)

@@ -4,7 +4,7 @@ A step is a half kick, a drift that ends at the first impact, a half kick, and t
 kick changes velocities by forces and impulses over half the step. The second one solves Coulomb's
 law (`kernels`) for the velocity at the end of the step; the first one of the next step repeats its
 impulses, so rolling does no work. Arrays are those of `kernels`; `scratch` (30, slots) contains
-forces and copies.
+forces and copies. `plane.run` calls `integrate` from one saved time to the next.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """

@@ -123,6 +123,7 @@ def check_supports(rod: CosseratRod) -> None:
 
 
 def _slides(end: object) -> bool:
+    """Return whether the node of an end moves along the axis of its clamp."""
     return isinstance(end, Turned) and end.slides
 
 
