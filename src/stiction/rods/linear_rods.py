@@ -224,6 +224,7 @@ def linear_crossed_rods(
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the ModelError of a field."""
     raise ModelError(f"CrossedRods.{name}", got, needs, why, try_)
 
 

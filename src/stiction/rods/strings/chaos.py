@@ -176,6 +176,7 @@ def exponent(
 
 @functools.lru_cache(maxsize=1)
 def _exponent_of(run: Run) -> Exponent | None:
+    """Return the exponent of the motion of a run, cached for its rate and error; None if short."""
     system, method = run.system, run.method
     assert isinstance(system, RollingStrings)
     if not isinstance(method, Characteristics):

@@ -9,9 +9,10 @@ which the classical Runge-Kutta method integrates.
 The four waves are numbered as in `state`. Outgoing waves are stored as cubics. `queue` (wave, n)
 contains the indices of the cubics that begin at a corner, a jump of the wave or of a derivative.
 `parameters`, `contacts` and `progress` are tables of one element. Primes are rates, V is the mean
-velocity <v_t> of string v at the contact, lam the contact force.
+velocity <v_t> of string v at the contact, lam the contact force. `characteristics.Path` calls
+`integrate`, as do blocks of a study.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations

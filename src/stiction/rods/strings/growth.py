@@ -3,7 +3,7 @@
 Two runs from nearby initial states are compared. In a chaotic motion their distance grows as
 exp(rate t) up to the size of the motion; in a regular motion it is bounded or grows as a power of
 t. A finite time does not distinguish these by one number, so both fits are returned with their
-errors.
+errors. The spectrum is the periodogram of one variable of a run, with a window.
 
 Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet
 (docs/formulas/rods.md), section 5.

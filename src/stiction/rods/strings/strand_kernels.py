@@ -2,7 +2,8 @@
 
 The velocities of the rolling constraint are averaged with the Gaussian, and the contact force acts
 with the same Gaussian, so energy is conserved. Free vibration of the modes is exact; an
-integrating-factor Runge-Kutta scheme adds the contact force.
+integrating-factor Runge-Kutta scheme (Lawson 1967) adds the contact force. `strand_state` calls
+these kernels.
 
 Index 0 of an array is u, index 1 is v. Mode k of strand i has the shape psi_k, the amplitude a[i,
 k] and the rate p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i =

@@ -139,6 +139,7 @@ class VectorStrings(Declared):
 
     @property
     def _arm(self) -> Floats:
+        """(3, 3) matrix of kappa x, with kappa = (0, 2 radius, 0) [m]."""
         a = 2.0 * self.radius
         return np.array([[0.0, 0.0, a], [0.0, 0.0, 0.0], [-a, 0.0, 0.0]])
 
@@ -146,7 +147,6 @@ class VectorStrings(Declared):
         """Return (3, 3) slip velocity per force of a point contact with these speeds [m/(N s)].
 
         rate1, rate2 : speeds of the contact along both rods [m/s]
-
 
         A point force F changes the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
 
@@ -289,7 +289,16 @@ def vector_motion(
 
 
 class _Integrator:
-    """Modes of both strings and the contact; an integrating-factor scheme of order 4."""
+    """Modes of both strings and the contact; an integrating-factor scheme of order 4.
+
+    Attributes
+    ----------
+    y, p : (2, 6, k) amplitudes of the six waves of both rods in k sine modes, and their rates
+    s : (2,) contact points [m]
+    kappa, bump : (k,) wave numbers [1/m], and factors of the Gaussian at the contact
+    omega : (6, k) angular frequencies [rad/s]
+    grips : (2, 3, 6) slip velocity per rate of each wave, see `VectorStrings.grips`
+    """
 
     def __init__(self, system: VectorStrings, width: float) -> None:
         to_end = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
@@ -401,6 +410,7 @@ class _Integrator:
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the ModelError of a field."""
     raise ModelError(f"VectorStrings.{name}", got, needs, why, try_)
 
 
