@@ -1,4 +1,7 @@
-"""What the implicit methods refuse: rods, bodies and friction that they cannot solve."""
+"""Checks of rods, bodies and friction that `Quasistatic` and `ImplicitEuler` cannot solve.
+
+`stepper.Stepper` calls them before the first step, and `check_fineness` and `overlap` after each.
+"""
 
 from __future__ import annotations
 
@@ -88,6 +91,7 @@ def check_rods(
 
 
 def _check_rod(rod: CosseratRod) -> None:
+    """Raise ModelError for a rod without a radius, or with an end that is `Turned`."""
     radius = rod.section.radius
     if not radius > 0.0:
         got, needs = f"a {type(rod.section).__name__} without a radius", "a section with a radius"
@@ -104,6 +108,7 @@ def _check_rod(rod: CosseratRod) -> None:
 
 
 def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
+    """Raise ModelError for a cylinder or sphere thinner than the rods."""
     for i, partner in enumerate(partners, start=1):
         if not isinstance(partner, CylinderPartner | SpherePartner):
             continue
@@ -139,6 +144,7 @@ def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:
 
 
 def _is_held(rod: CosseratRod, mu: float) -> bool:
+    """Return whether the ends of a rod prevent a rigid motion; ModelError if nothing does."""
     ends = (rod.left, rod.right)
     if any(isinstance(end, Clamped | Driven) for end in ends):
         return True
@@ -220,6 +226,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
 
 
 def _check_turns(rod: CosseratRod) -> None:
+    """Raise ModelError for a rod that overlaps itself, if self-contact is not computed."""
     depth = overlap([rod], [rod.nodes()])
     if depth > MOST_OVERLAP:
         distance = (2.0 - depth) * rod.section.radius

@@ -1,4 +1,8 @@
-"""Run of rods in contact along arcs: results with names and units, energy ledger, audit."""
+"""Run of rods in contact along arcs: results with names and units, energy ledger, audit.
+
+`run_wrapped` is the engine of `Quasistatic` and `ImplicitEuler`: it makes a `stepper.Stepper`, runs
+it to the end, and converts its saved rows (`stepper.Row`) to variables, ledger and audit.
+"""
 
 from __future__ import annotations
 

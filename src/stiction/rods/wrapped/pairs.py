@@ -1,4 +1,10 @@
-"""Contacts of the nodes of rods: which node meets which body or rod, and where they are."""
+"""Contacts of the nodes of rods: which node meets which body or rod, and where they are.
+
+`contacts_of` lists once the possible contacts: each free node with each body, and each node with
+the axes of later rods. `all_pairs` computes their geometry in each iteration, with derivatives by
+the nodes: gap, normal, separation y and arm of slip as defined in `contact`. The closest point u of
+a rod obeys y . X'(u) = 0, whose derivative gives du. `problem.WrappedProblem` calls both.
+"""
 
 from __future__ import annotations
 
@@ -146,6 +152,7 @@ def _with_bodies(
     start: Reference,
     nodes: Floats,
 ) -> Pairs:
+    """Return the contacts of nodes with bodies."""
     count, a = contacts.bodies, contacts.radius
     points = nodes[:, contacts.node[:count]].T
     gap, normal = np.zeros(count), np.zeros((count, 3))
@@ -227,14 +234,15 @@ def _with_rod(
     )
 
 
-# what else has a second axis of nodes, or of frames; a pad takes slot 0 with no share
+# fields of `Pairs` whose second axis counts nodes, or frames; shorter ones are padded with slot 0,
+# which has no share or weight
 _BY_NODES = ("nodes", "share", "share_rate", "place_by_node")
 _BY_FRAMES = ("frames", "weight", "weight_rate", "before")
 _TENSORS = ("normal_by_node", "moved_by_node", "arm_by_node")
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:
-    """Return all contacts as one, with nodes and frames without any share where some have fewer."""
+    """Return contacts of all parts as one, padded to the largest numbers of nodes and frames."""
     out = {}
     for name in Pairs._fields[1:]:
         arrays = [getattr(part, name) for part in parts]

@@ -1,4 +1,8 @@
-"""Ready systems of rods in contact with each other: a rope of helical strands."""
+"""Ready systems of rods in contact with each other: a rope of helical strands.
+
+The strands are helices at equal angles around an empty middle, at the radius at which neighbours
+just touch (`exact.rods.rope_radius`), corrected for the discrete axes.
+"""
 
 from __future__ import annotations
 
