@@ -1,4 +1,7 @@
-"""The saved history of a run as figures read it: sample times, and a check of its variables."""
+"""The saved history of a run as figures read it: sample times, and a check of its variables.
+
+The modules `figures.data` of the systems derive a class from `RunData` with their variables.
+"""
 
 from __future__ import annotations
 

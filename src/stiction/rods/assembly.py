@@ -165,6 +165,7 @@ def assemble(rods: Rods) -> Flat:
     ModelError : if a rod has two bending stiffnesses, or a rod with contacts is not round.
     """
     rods.check_sections()
+    # slots: nodes of each rod, one before a clamped start, the points of partners after all rods
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
     clamp_slots = np.array([supports_section(rod.left) for rod in rods.rods], dtype=np.int64)
     first = (
@@ -203,6 +204,7 @@ def assemble(rods: Rods) -> Flat:
         driven=Drive.table(0),
     )
     flat.material.inverse_length[:] = 1.0
+    # then the entries of each rod: state, material, supports, loads, weight
     loads: list[Load] = []
     driven: list[Drive] = []
     history: tuple[list[float], list[float]] = ([], [])

@@ -253,6 +253,7 @@ def dalembert(body: RollingBody, q: Numbers, v: Numbers, times: Floats) -> Motio
     n = q0.size
 
     def rate(_t: float, y: Floats) -> Floats:
+        # the reaction makes the derivative of A q' = 0 hold: A q'' = -(dA/dq q') q'
         q, v = y[:n], y[n:]
         a, slope = body.condition(q), body.condition_slope(q)
         free = body.force(q) / body.masses
@@ -289,6 +290,7 @@ def vakonomic(
         # m_k (dA_kj/dq_i - dA_ki/dq_j) v_j, which is zero for an integrable constraint
         curl = np.einsum("k,kji,j->i", m, slope, v) - np.einsum("k,kij,j->i", m, slope, v)
         free = (body.force(q) + curl) / body.masses
+        # A q'' = -(dA/dq q') q' as above determines m' = -`pull`
         needed = -(a @ free) - (slope @ v) @ v
         pull = np.linalg.solve((a / body.masses) @ a.T, needed)
         return np.concatenate([v, free + (a.T @ pull) / body.masses, -pull])

@@ -221,6 +221,7 @@ def solve_by_newton(
             count += 1
     if count < 2 or count > MOST_CONTACTS:
         return False
+    # numbers of the contacts with an impulse, and the problem r(P) = 0 in these
     closed, i = np.zeros(count, np.int64), 0
     for c in range(contacts.shape[0]):
         if contacts[c].mode >= ROLL or c == impacting:

@@ -418,6 +418,7 @@ def find_candidates(
 
     Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
     """
+    # broad phase: pairs of segments with overlapping spheres; then closest points of each pair
     segments, spheres = bound_segments(r, first, elements, radius, margin, rule)
     groups, around = group_segments(segments, spheres, radius, ds, margin)
     near_pairs, near, _ = near_segments(segments, spheres, groups, around, self_separation)

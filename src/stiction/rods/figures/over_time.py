@@ -1,4 +1,8 @@
-"""Figures of contacts of rods over time: forces, gaps, slip, and positions on the rods."""
+"""Figures of contacts of rods over time: forces, gaps, slip, and positions on the rods.
+
+Data are variables (t, contact) of a run, NaN without a contact. `RodFigures` calls `contact` and
+`paths`.
+"""
 
 from __future__ import annotations
 

@@ -120,6 +120,7 @@ class _Midpoint(LeapfrogStepper):
         return f.r.copy(), f.q.copy(), f.v.copy(), f.p.copy()
 
     def _start(self) -> None:
+        """Save the first sample; velocities belong to the saved times, without a half kick."""
         self._project_start()
         self._observe(0, self.flat.v.copy(), self.flat.p.copy())
         self._note_start()

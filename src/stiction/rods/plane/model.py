@@ -1,4 +1,8 @@
-"""A rod in frictional contact with a rigid plane: rolling, slip, impacts and opening."""
+"""A rod in frictional contact with a rigid plane: rolling, slip, impacts and opening.
+
+`RodOnPlane` has the data of the system and checks them; `plane.run` integrates its motion with the
+method `PlaneLeapfrog`.
+"""
 
 from __future__ import annotations
 

@@ -160,6 +160,7 @@ def exponent(
         raise ModelError("exponent", got, needs, why, try_)
     given = Characteristics(step=_DEFAULT_STEP) if method is None else method
     solver = dataclasses.replace(given, **_OF_DISTANCES)
+    # two neighbouring orbits; after each block the second is moved back to the distance `size`
     ends = np.arange(0.0, t_end * (1.0 + 1e-12), block)
     request = Request(0.0, float(ends[-1]), ends)
     one, two = _neighbours(system, solver, request, field, size)
@@ -170,6 +171,7 @@ def exponent(
         distance = _distance(one, two)
         times.append(float(ends[k]))
         log_growth.append(float(np.log(distance / before)))
+        # without renormalisation the distance grows on from its present value
         before = size if two.interpolate_from(one, size / distance) else distance
     return _exponent_from_blocks(np.array(times), np.array(log_growth), _ended(one) or _ended(two))
 

@@ -42,6 +42,7 @@ def strand_pair(system: RollingStrings) -> StrandPair:
     ends, lengths = system.ends, system.lengths
 
     def function(shape: Shape | None, length: float) -> Callable[[Floats], Floats]:
+        """Return a shape as a function of position; zero for None."""
         if shape is None:
             return lambda x: np.zeros(x.shape)
         return lambda x: shape.value(x, length, ends)
@@ -263,6 +264,7 @@ def extrapolated(
         got, needs = "times out of order", "increasing times"
         raise ModelError("extrapolated.time", got, needs, _ORDER, "sort them.")
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
+    # one run for each width; row k of a result is the k-th variable of `Extrapolated` after time
     pair, lead = strand_pair(system), _lead(system)
     sizes, values = different_widths(widths), []
     step = number("extrapolated.step", step, rule="positive", why=_CROSSED, try_="give 0.2.")

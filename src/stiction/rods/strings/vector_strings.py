@@ -341,12 +341,14 @@ class _Integrator:
         change of the rates p that satisfies the condition itself.
         """
         system = self.system
+        # averages over the bump: velocities, gamma' and Gamma' at both contacts
         psi, slope, curve = self.bump_modes(s)
         mean = np.einsum("imk,ik->im", p, psi)
         shapes = system.waves[1]
         bend = np.einsum("imk,ik->im", p, slope) @ shapes.T
         bent = np.einsum("imk,ik->im", y, curve) @ shapes.T
         rates = system.contact_rates(mean @ shapes.T, bend[:, :3], bent[:, :3])
+        # rates of the mean velocities without lam; `weight` is the change of the slip rate by lam
         pull = -np.einsum("imk,ik->im", self.omega**2 * y, psi)
         pull += rates[:, None] * np.einsum("imk,ik->im", p, slope)
         norm = 2.0 / system.length
@@ -370,6 +372,7 @@ class _Integrator:
 
         # classical Runge-Kutta stages in variables that are constant in free vibration
         def free_vibration(y: Floats, p: Floats) -> tuple[Floats, Floats]:
+            """Return amplitudes and rates after half a step of free vibration."""
             return cos * y + sin / self.omega * p, cos * p - self.omega * sin * y
 
         for _ in range(steps):

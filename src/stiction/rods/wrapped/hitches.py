@@ -98,6 +98,7 @@ def hitch(
     front = front - (front @ axis) * axis
     front /= np.linalg.norm(front)
     frame = np.stack([front, np.cross(axis, front), axis])
+    # the curve in axes of the post: front, across, along
     points = _curve(a, post.radius, crossings, tail)
     needs = 2.0 * float(np.abs(points[:, 2]).max()) + 2.0 * a
     if length < needs:

@@ -78,6 +78,7 @@ def laid_rope(
     radius = a * rope_radius(strands, lay)[0]
 
     def lines(radius: float) -> list[Helix]:
+        """Return the axes of the strands at a distance `radius` from that of the rope."""
         pitch, each = 2.0 * np.pi * radius / np.tan(lay), 2.0 * np.pi / strands
         return [
             Helix([0, 0, 0], [0, 0, 1], radius=radius, pitch=pitch, turns=turns, phase=each * k)

@@ -128,6 +128,7 @@ def section(data: StringData) -> PaperFigure:
 
 
 def _too_few(count: int) -> ModelError:
+    """Return the error for a run with fewer than two points of the section."""
     why = "each passage of u1 through zero is one point of the section."
     try_ = "solve for longer, and save at least twenty states a period."
     got = f"a run with {count} passages of u1 through zero from below"
