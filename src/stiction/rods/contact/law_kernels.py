@@ -85,7 +85,8 @@ def slip_rate_at_constant_velocity(
 ) -> None:
     """Set `drift`, the rate of u at constant v and p, and the rates of contact points.
 
-    workspace : (10,)
+    workspace : (10,) work array, in the general branch that of `slip_drift`; for a crossing away
+        from the ends V, v1' and v2', three components each
     """
     inner = apart_from_ends(k.place[0], k.elements[0], k.rule)
     inner = inner and apart_from_ends(k.place[1], k.elements[1], k.rule)
@@ -183,6 +184,7 @@ def solve_forces(
     """
     contacts = contact_set.contacts
     closed, has_friction = count_closed(contacts), False
+    # drifts of all contacts, and the effect of their first iterates on the rates
     for c in range(contacts.shape[0]):
         k = contacts[c]
         force = k.force

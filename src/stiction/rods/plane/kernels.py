@@ -466,7 +466,7 @@ def contact_work(nodes: Nodes, half: float) -> float:
             if half == FIRST_HALF and decelerates:
                 power = 0.5 * (power + p1 * ux + p2 * uy)
         heat = max(0.0, -power)
-        # the law holds here: `record_extremes` adds up what friction gives
+        # the law holds at this end: heat below zero is work of friction, see `record_extremes`
         if half == SECOND_HALF and node.slips == 1:
             heat = -power
         node.heat += heat

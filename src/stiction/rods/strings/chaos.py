@@ -48,7 +48,7 @@ _DEFAULT_STEP, _NO_TOLERANCE = 5e-3, 1e300
 # a distance of two motions needs neither a second run nor located corners
 _OF_DISTANCES: dict[str, Any] = {"check": False, "corners": 0, "tolerance": _NO_TOLERANCE}
 _FIELDS = ("s1", "s2")
-# what ends a run before its end time
+# reasons why a run ends before its end time, in words
 _ENDS = {
     "breakdown": "the model ends",
     "end": "a contact point reaches a fixed end",
@@ -71,8 +71,8 @@ class Exponent(Record):
     rate : mean rate over the second half of the time [1 per time unit]
     error : standard error of that mean, from batches of blocks
     power : exponent p of a power law t^p with the same growth over that half
-    ended : what ended the run before `t_end`: "breakdown", "end" (a contact point reached a fixed
-        end), "limit" (of steps), "not finite", or "" for nothing
+    ended : reason why the run ended before `t_end`: "breakdown", "end" (a contact point reached a
+        fixed end), "limit" (of steps), "not finite", or "" if it did not
 
     Source: Benettin et al. 1980.
     """
@@ -238,7 +238,7 @@ def _neighbours(
 
 
 def _ended(path: Path) -> str:
-    """Return what ended a path, as in `Exponent.ended`."""
+    """Return the reason why a path ended, as in `Exponent.ended`."""
     kernels = path.kernels
     names = {
         kernels.NO_SUBSONIC_ROOT: "breakdown",

@@ -3,8 +3,8 @@
 The contact scatters waves by an exact law; they return from the ends, or around the circle, after a
 delay that depends on the path of the contact. The remaining unknown is this path, the solution of a
 differential equation with delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>. `solve_strings`
-integrates it, and a second time with twice the step (the twin) for the audit check `converged` and
-`agrees_until`.
+integrates it. The audit check `converged` and the quantity `agrees_until` need a second integration
+with twice the step, the twin.
 
 Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """

@@ -410,10 +410,16 @@ def _evaluate(
     guide: Ints,
     at: _Panels,
 ) -> None:
-    """Set the waves of string i on panels, and find panels that do not resolve them."""
+    """Set the waves of string i on panels, and find panels that do not resolve them.
+
+    `missed` is the Gauss sum of R^2 + L^2 over a panel minus the exact integral, the difference of
+    the running integrals at its ends. Panels in which it exceeds `limit` are to be halved, unless
+    each wave is a single cubic there.
+    """
     each, string = gauss.shape[0] + 2, pair.strings[i]
     c = string.speed
-    # whole arrays are evaluated, without slices; entries after `count` are not used
+    # whole arrays are evaluated, without slices; entries after `count` are not used. Then the end
+    # points move from the Gauss points beside them to the ends of the panel
     _locate_characteristics(i, at.x, t, s, pair, at.wave_of, at.coordinate, at.sign)
     for n in range(count):
         a, b, out = n * each, n * each + each - 1, at.width[n] * gauss[0] / c

@@ -22,7 +22,7 @@ __all__ = ["PIN", "Support", "reactions", "supports_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what a support fixes: the position of the node, the section, or the last element
+# kinds of supports: they fix the position of the node, the section, or the last element
 PIN, SECTION, ELEMENT = 1, 2, 3
 
 

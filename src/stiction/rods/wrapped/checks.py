@@ -138,7 +138,7 @@ def check_turn(method: ImplicitContact, rods: Sequence[CosseratRod], *, self_con
 
 def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:
     """Return whether the ends hold every rod; ModelError if neither they nor friction do."""
-    # a list: each rod that nothing holds is refused
+    # a list, so that every rod is checked
     held = [_is_held(rod, mu) for rod in rods]
     return all(held)
 
@@ -201,7 +201,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     """Raise ModelError if a given rod is inside a body or a rod, with all gaps (k,) [m]."""
     if not gap.size:
         got, needs = "rods that can touch nothing", "a free node that can touch a body or a rod"
-        why = "a rod meets itself only beyond half a circle of contact along it."
+        why = "a rod touches itself only beyond half a circle of contact along it."
         raise ModelError("Rods.rods", got, needs, why, "give a longer rod, or partners.")
     worst = int(gap.argmin())
     deepest, radius = -float(gap[worst]), contacts.radius

@@ -1,7 +1,7 @@
 r"""Contact of the nodes of rods with bodies and rods: slip, forces, and their derivatives.
 
 At a node the material point of contact is one radius a of the rod from it, against the normal n of
-the other side. Its slip over a step relative to the point it meets is
+the other side. Its slip over a step relative to the point that it touches is
 
     s = y - y_0 - phi x (arm) .
 
@@ -65,7 +65,7 @@ _AT_BOUND = 1e-6
 
 
 class Pairs(NamedTuple):
-    """Where k contacts are, whatever the other side is: p nodes and f frames take part in each.
+    """Geometry of k contacts with bodies or rods; each acts on p nodes and f frames.
 
     Derivatives by a node are by its position. The place u of contact along a rod moves with them.
 
@@ -294,7 +294,7 @@ def laws(
     traction : (k, 3) lambda_n and lambda_t [N]
     mu : coefficient of friction [1]
     stiffness : c and b of the projections [N/m]
-    closed : (k,) contacts whose gap is to be zero, whatever the sign of lambda_n
+    closed : (k,) contacts whose gap is to be zero, also if lambda_n is negative
     slides : whether contacts slip whose trial traction is at the bound, instead of sticking
     viscosity : resistance of contacts that slip, added to friction [N/m]
     """

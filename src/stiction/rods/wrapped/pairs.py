@@ -1,4 +1,4 @@
-"""Contacts of the nodes of rods: which node meets which body or rod, and where they are.
+"""Contacts of the nodes of rods: which node may touch which body or rod, and their geometry.
 
 `contacts_of` lists once the possible contacts: each free node with each body, and each node with
 the axes of later rods. `all_pairs` computes their geometry in each iteration, with derivatives by
@@ -42,7 +42,7 @@ class Strand(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Which node meets what.
+    """The possible contacts: the node of each, and the body or rod that it may touch.
 
     node : (k,) slots of the nodes
     frame : (k, 2) slots of the frames beside them
@@ -77,7 +77,7 @@ class Reference(NamedTuple):
 
 
 def excluded(rod: CosseratRod) -> int:
-    """Return how many elements beyond a node a rod may meet itself: half a circle of contact."""
+    """Return how many elements beyond a node a rod may touch itself: half a circle of contact."""
     return math.ceil(np.pi * rod.section.radius * rod.elements / rod.rest_length) + 1
 
 
@@ -91,9 +91,10 @@ def contacts_of(
 ) -> Contacts:
     """Return the contacts of rods with bodies, and of nodes with the axes of later rods.
 
-    Of two rods only the nodes of the first meet the axis of the second: constraints on both sides
-    would depend on one another. So does a rod meet itself, at later places; in turns of a given
-    length [m], a node meets each turn once, at places up to half a turn from its own angle.
+    Of two rods only the nodes of the first touch the axis of the second, because constraints on
+    both sides would be linearly dependent. In the same way a node touches its own rod at later
+    places. With turns of a given length [m] it touches each turn once, at places up to half a turn
+    from its own angle.
     """
     parts = []
     nodes = np.concatenate([strand.free for strand in strands])

@@ -107,7 +107,7 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
     whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
     why, try_ = "it is the number of elements of each strand.", "give 40."
     whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
-    why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
+    why, try_ = "at larger angles a strand touches its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
         raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)

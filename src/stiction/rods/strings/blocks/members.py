@@ -214,6 +214,7 @@ class _BlockSolver:
         path, start = batches[0], self.request.t_start
         samples, now = path.samples, path.progress
         total = seen.energy.sum(axis=2)
+        # kinetic and elastic energy, no work and no viscous heat; K - U is half the integral of R L
         sums = np.zeros((*total.shape, 4))
         sums[:, :, 0] = 0.5 * total + 0.25 * seen.product.sum(axis=2)
         sums[:, :, 1] = total - sums[:, :, 0]
