@@ -1,8 +1,4 @@
-"""The figure and tick classes of this package; imported only where a figure is made.
-
-They derive from matplotlib, whose import takes a second. `style.new_figure` makes a `PaperFigure`,
-`style.scale_axis` sets the ticks.
-"""
+"""The figure and tick classes of this package; imported only where `style` makes a figure."""
 
 from __future__ import annotations
 

@@ -85,11 +85,7 @@ def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
 
 
 def _columns(panel: Panel, columns: int) -> int:
-    """Return how many entries, 1 to 4, fit into a row of the legend.
-
-    A row has 44 characters beside another panel and 92 over the whole page; an entry has its
-    label and 6 characters for the line and the gap. These numbers are chosen.
-    """
+    """Return how many entries, 1 to 4, fit into a row of the legend of 44 or 92 characters."""
     longest = max(len(line.label.replace("$", "")) for line in panel.lines)
     return max(1, min(4, (44 if columns > 1 else 92) // (longest + 6)))
 

@@ -24,40 +24,12 @@ if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
 
 __all__ = [
-    "BLUE",
-    "BROWN",
-    "COLUMN",
-    "DIMENSIONLESS_TIME",
-    "GREEN",
-    "GREY",
-    "INDIGO",
-    "INK",
-    "MASS_COLOURS",
-    "MOST_PIXELS",
-    "MOST_POINTS",
-    "PAGE",
-    "PURPLE",
-    "REST",
-    "STUCK",
-    "VERMILION",
-    "along",
-    "colour_bar",
-    "digit_room",
-    "dress",
-    "end_labels",
-    "few",
-    "finite",
-    "grid",
-    "key",
-    "largest",
-    "many_colours",
-    "mass_colours",
-    "new_figure",
-    "room",
-    "scale_axis",
-    "subscript",
+    "BLUE", "BROWN", "COLUMN", "DIMENSIONLESS_TIME", "GREEN", "GREY", "INDIGO", "INK",
+    "MASS_COLOURS", "MOST_PIXELS", "MOST_POINTS", "PAGE", "PURPLE", "REST", "STUCK", "VERMILION",
+    "along", "colour_bar", "digit_room", "dress", "end_labels", "few", "finite", "grid", "key",
+    "largest", "many_colours", "mass_colours", "new_figure", "room", "scale_axis", "subscript",
     "thin",
-]
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -302,18 +274,12 @@ def few(count: int, most: int) -> Ints:
 
 
 def along(mode: npt.NDArray[Any], series: Floats, most: int = 4 * MOST_POINTS) -> Ints:
-    """Return the indices of the samples to draw of a path: all, or those that retain its shape.
+    """Return the indices of the samples to draw of a path (q, n): all, or enough for its shape.
 
     A sample is omitted if it lies in the same cell as the sample before, on a grid of 500 cells
     over the range of each coordinate. Of the others at most `most` are drawn, evenly spaced, and
-    both samples at each change of `mode`. If these miss the path by more than 1/200 of its range,
+    both samples at each change of `mode` (n,). If these miss the path by over 1/200 of its range,
     the last `most` samples are drawn instead, because chords would cut across an orbit.
-
-    Parameters
-    ----------
-    mode : (n,) integer mode at each sample
-    series : (q, n) the q coordinates of the path
-    most : samples to draw
 
     Verified by: tests/unit/plot/test_style.py::test_a_path_keeps_its_shape_and_its_modes
     """

@@ -190,12 +190,10 @@ def linear_crossed_rods(
     # components of both in the axes of their rod
     local = [np.einsum("rij,rkj->rki", axes, values).ravel() for values in (speeds, spins)]
     rate = np.concatenate(local)
-    # with y = M^(1/2) x: J M^(-1/2) y = 0, whose null space has the orthonormal columns of `basis`
-    root = np.sqrt(mass[free])
+    root = np.sqrt(mass[free])  # modes of y = M^(1/2) x, in the null space of J M^(-1/2)
     limited = roll[:, free] / root
     orthogonal = np.linalg.svd(limited)[2]
     basis = orthogonal[3:].T
-    # normal modes: eigenvectors of the stiffness in this null space
     reduced = basis.T @ (stiffness[np.ix_(free, free)] / np.outer(root, root)) @ basis
     squares, shapes = np.linalg.eigh(0.5 * (reduced + reduced.T))
     modes = basis @ shapes

@@ -238,7 +238,6 @@ def follow_path(
     if start is not None:
         static.set_state(start)
         factor = start.factor
-    # the first point: an equilibrium at the given load, and the direction of a rising load
     load_path = _LoadPath(static)
     upward = np.append(np.zeros(static.size), 1.0)
     stored = None if checkpoint is None else checkpoint.load()
@@ -255,13 +254,11 @@ def follow_path(
     point = place_at(load_path, _Configuration(*static.copy_state(), factor), tangent)
 
     def pack() -> dict[str, Any]:
-        """Return the path and its last point for a checkpoint."""
         static.restore(point.u[:2])
         saved = _path_arrays(states, point.tangent, losses)
         return {**static.pack(point.u.factor, size, 0), **saved}
 
     def continuation() -> Generator[Pause, None, None]:
-        """Take steps of the arclength until the path has enough points, or leaves the loads."""
         nonlocal point, size
         while len(states) < max_points and abs(point.u.factor) <= max_factor:
             yield Pause(len(states) / max_points, f"{len(states)} equilibria", pack)
@@ -272,8 +269,7 @@ def follow_path(
             before, (point, step, size) = point, result
             static.iterations = step.iterations
             states.append(load_path.state(point.u))
-            # a limit point: the load factor stops rising or falling along the path
-            rises = before.tangent[-1], point.tangent[-1]
+            rises = before.tangent[-1], point.tangent[-1]  # its sign changes at a limit point
             if (rises[0] > 0.0) != (rises[1] > 0.0):
                 load_rate = functools.partial(load_path.load_rate, tangent=before.tangent)
                 limit = located(load_path, before, step.step, load_rate, rises)

@@ -16,38 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "BLUE",
-    "BODIES",
-    "GREEN",
-    "GREY",
-    "HIDDEN",
-    "INK",
-    "MODE_COLOURS",
-    "ORANGE",
-    "PALE",
-    "PALETTE",
-    "PINK",
-    "RED",
-    "SHADES",
-    "STUCK",
-    "SURFACE",
-    "YELLOW",
-    "Arrows",
-    "Boxes",
-    "Cells",
-    "Dots",
-    "Ground",
-    "Layer",
-    "Lines",
-    "Mark",
-    "Movie",
-    "Reading",
-    "Springs",
-    "Trail",
-    "View",
-    "raised",
-    "row_of_blocks",
-]
+    "BLUE", "BODIES", "GREEN", "GREY", "HIDDEN", "INK", "MODE_COLOURS", "ORANGE", "PALE",
+    "PALETTE", "PINK", "RED", "SHADES", "STUCK", "SURFACE", "YELLOW", "Arrows", "Boxes", "Cells",
+    "Dots", "Ground", "Layer", "Lines", "Mark", "Movie", "Reading", "Springs", "Trail", "View",
+    "raised", "row_of_blocks",
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -201,14 +201,7 @@ class _Panel:
         self._put(LineCollection(flat, colors=colours, linewidths=width))
 
     def _tubes(self, lines: list[Floats], tones: Ints, thick: float) -> None:
-        """Draw lines in space as segments with round ends and a rim, the nearest last.
-
-        Parameters
-        ----------
-        lines : projected points (n, 3) of each line
-        tones : colour of each line
-        thick : diameter of the tubes, in the unit of the view
-        """
+        """Draw lines, projected points (n, 3) each, as tubes with a rim, the nearest last."""
         parts = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
         order = np.argsort(parts[..., 2].sum(axis=1), kind="stable")
         begin, end = (parts[order, i, None, :2] for i in (0, 1))

@@ -20,15 +20,8 @@ from stiction.plot.run_data import window_of
 from stiction.plot.style import few
 
 __all__ = [
-    "between",
-    "frame_times",
-    "held",
-    "hermite",
-    "marks_of",
-    "run_movie",
-    "slopes",
-    "unit_of",
-]
+    "between", "frame_times", "held", "hermite", "marks_of", "run_movie", "slopes", "unit_of",
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,10 +67,7 @@ def _valid_end(run: Run) -> float:
 
 
 def _interval(time: Floats, knots: Floats) -> tuple[Any, Floats, Floats]:
-    """Return (f,) the index of the knot before each time, the interval's length, and the fraction.
-
-    The fraction of the interval that has elapsed is between 0 and 1.
-    """
+    """Return (f,) the index of the knot before each time, the length, and the elapsed fraction."""
     at = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, max(knots.size - 2, 0))
     length = knots[np.minimum(at + 1, knots.size - 1)] - knots[at]
     fraction = np.where(length > 0.0, (time - knots[at]) / np.where(length > 0.0, length, 1.0), 0.0)

@@ -1,7 +1,6 @@
 """Write a movie to a file: an HTML page, a GIF, or an MP4 (by the program ffmpeg).
 
-`Figures.animate` calls `write_movie`. A page comes from `page`, pixels of the frames from
-`painter`. A GIF has one palette for all frames, without dithering.
+`Figures.animate` calls `write_movie`; pages come from `page`, pixels of frames from `painter`.
 """
 
 from __future__ import annotations

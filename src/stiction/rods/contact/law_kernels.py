@@ -184,7 +184,6 @@ def solve_forces(
     """
     contacts = contact_set.contacts
     closed, has_friction = count_closed(contacts), False
-    # drifts of all contacts, and the effect of their first iterates on the rates
     for c in range(contacts.shape[0]):
         k = contacts[c]
         force = k.force

@@ -264,7 +264,6 @@ def extrapolated(
         got, needs = "times out of order", "increasing times"
         raise ModelError("extrapolated.time", got, needs, _ORDER, "sort them.")
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
-    # one run for each width; row k of a result is the k-th variable of `Extrapolated` after time
     pair, lead = strand_pair(system), _lead(system)
     sizes, values = different_widths(widths), []
     step = number("extrapolated.step", step, rule="positive", why=_CROSSED, try_="give 0.2.")
@@ -292,7 +291,7 @@ def extrapolated(
         )
     limit, doubt = to_zero_width(sizes.tolist(), np.array(values))
     asked = slice(times.size - wanted.size, None)
-    # in the order of `values`
+    # rows of `limit` have the order of `values`
     s1, s2, contact_force, u1, v1 = limit[:, asked]
     return Extrapolated(
         time=wanted,

@@ -1,7 +1,7 @@
 """Ready systems of a rod tied to a cylinder: half hitch and clove hitch.
 
 `hitch` returns the rod on a given curve, for `Quasistatic`: helical turns around the post at fixed
-places along it, lifted in half circles where one turn passes over another, and two straight ends.
+places along it, raised in half circles where one turn passes over another, and two straight ends.
 """
 
 from __future__ import annotations
