@@ -1,9 +1,11 @@
 """Dead loads, internal damping and prescribed motion of clamps: forces of rods and their power.
 
 Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
-[N m], r, q, v, p the state. A clamp with prescribed motion is a `Drive`. It moves as a rigid body:
-its displacement is the velocity, and its angle the angular velocity, times `profile_of`. The
-kernels of the steps (`leapfrog`, `midpoint`, `plane`) call these functions in every step.
+[N m], r, q, v, p the state, `mat` the table of materials. A clamp with prescribed motion is a
+`Drive`, d in the arguments. It moves as a rigid body: its displacement is the velocity, and its
+angle the angular velocity, times `profile_of`. `times` and `factors` are the histories of loads and
+angles, `now` is the time [s]. The kernels of the steps (`leapfrog`, `midpoint`, `plane`) call these
+functions in every step.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """

@@ -10,7 +10,8 @@ not converge, Newton's method of `newton_kernels` follows. The kernels of `leapf
 
 Common arguments: q (4, slots) quaternions of elements, v (3, slots) velocities of nodes [m/s],
 p (3, slots) angular momenta of elements over their inertia across the axis [1/s], mobility
-(3, slots) inverse masses and inertias.
+(3, slots) inverse masses and inertias, contacts a table of `kernels.Contact`, of which k is one
+element and c its number. (ux, uy, uz), (lx, ly, lz) are components of u', P or their changes.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """

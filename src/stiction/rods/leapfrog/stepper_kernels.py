@@ -5,7 +5,8 @@ and contact impulses, v+ = v- + h M^-1 (f + J^T lam) with J (v+ + v-) = 0 (docs/
 eq-rd-kick). M holds masses and inertias, f elastic forces and loads, lam the contact forces, and
 J v is the slip velocity. Velocities belong to the middle of a step. If a contact reaches or leaves
 the end of a rod, `integrate` returns to Python, which records the event; the next call resumes
-within the same step. Called by `leapfrog.run`.
+within the same step. Called by `leapfrog.run`. The structs below are the common arguments; w is the
+length of a kick, h that of a drift, `now` the time [s].
 
 Source: formulas sheet (docs/formulas/rods.md), section 6.
 """

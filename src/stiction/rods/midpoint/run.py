@@ -2,7 +2,9 @@
 
 Each step of length h solves 2 M (u / h - v) / h = f(midpoint) + J^T lam and J u = 0 by Newton's
 method. Unknowns are u, the change of positions and frames over the step, and the contact forces
-lam. The tangent is banded; its Schur complement gives an equation for lam alone.
+lam. The tangent is banded; its Schur complement gives an equation for lam alone. M holds masses and
+inertias, v the velocities at the start of the step, J the Jacobian of the slip; `now` is the time
+at the start of a step [s].
 
 Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """

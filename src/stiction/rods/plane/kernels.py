@@ -10,8 +10,8 @@ Symbols: n normal, b1, b2 tangents, a radius, P impulses (along n, b1, b2) [N s]
 velocity of nodes [m/s], z = a n x w of elements [m/s], m = n x d3 with the third director d3 of an
 element. Arrays r, q, v, p, mat are those of `rod_kernels`; p is the angular momentum over the
 inertia J across the axis [1/s]. `free` is 1/mass of nodes and `turns` 1/J of elements, both 0 at a
-support. An element of the table `Node` also holds the data of the rod element after the node.
-Called by `plane.stepper_kernels`.
+support. An element of the table `Node` also holds the data of the rod element after the node; k is
+its number, `plane` the element of `Plane`. Called by `plane.stepper_kernels`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """

@@ -12,6 +12,10 @@ contains the indices of the cubics that begin at a corner, a jump of the wave or
 velocity <v_t> of string v at the contact, lam the contact force. `characteristics.Path` calls
 `integrate`, as do blocks of a study.
 
+Arguments: `par`, `contact` and `now` are the elements of these tables, `pair` has both strings and
+their waves, f or m is the number of an outgoing or incoming wave, `step` has five moments of a step
+of length h, and flags are the constants below.
+
 Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
