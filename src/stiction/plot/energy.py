@@ -2,7 +2,7 @@
 
 The balance is kinetic + elastic + adhesive energy + heats and losses = initial energy + external
 work; the imbalance is the difference of both sides. `core.ledger` defines the columns, each (t,)
-in the energy unit of the run. The figures of every system call these functions.
+in the energy unit of the run. The figures of the systems call these functions.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ A minimum is of the kind `CROSSING` (isolated closest points) or `LINE` (a point
 rods, with a constant position on the first one). Of a contact of the run `reach` is the sum of both
 radii, and `at_end` the body at whose end it lies; see `kernels.Contact`. Declared contacts are the
 first `ContactState.known` ones; the search neither adds nor removes them. `ContactState.search`
-calls `refresh_slots` at the start, and when nodes have moved by a fraction of the margin.
+calls `refresh_slots` at the start, when nodes have moved by a fraction of the margin, and when a
+step requests a search.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The broad phase of `pairs` gives pairs of near segments, each the part of a curve of one element.
 Newton's method finds the minima of |D|^2 on each pair: D . t1 = D . t2 = 0 with the separation
-vector D of two points and the tangents t1, t2 there. Called by `contact.search` at the start and
-whenever nodes have moved by a fraction of the margin.
+vector D of two points and the tangents t1, t2 there. Called by `contact.search` at the start, when
+nodes have moved by a fraction of the margin, and when a step requests a search.
 
 Arguments: r (3, slots) nodes of all rods [m], s1, s2 positions on both rods [elements], i and j
 numbers of segments in the table `pairs.Segments`, `raw` a table of candidates with duplicates.
