@@ -255,8 +255,10 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 def profile_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> float:
     """Return the displacement of a clamp over its velocity, and its angle over `spin` [s].
 
-    `since_start` is the time since the start of the motion [s]. Without a history the velocity
-    rises linearly; with one the result is the angle [rad].
+    Without a history it is t^2 / (2 rise) up to t = rise, then t - rise / 2, because the velocity
+    rises linearly; with a history it is the angle [rad], and `spin` a unit vector.
+
+    since_start : time t since the start of the motion [s]
     """
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, since_start)

@@ -60,7 +60,8 @@ class ContactState:
     """Tables of all contacts of a run; kernels change them in place.
 
     Declared contacts come first (`known`), then room for those of the search; `size` in all.
-    `flat` has the arrays of the bodies, see `assembly.Flat`.
+    `flat` has the arrays of the bodies, see `assembly.Flat`. In the methods c is the number of a
+    contact in the table, from 0, and v, p (3, slots) are velocities and momenta over inertia.
     """
 
     def __init__(self, rods: Rods, flat: Flat) -> None:

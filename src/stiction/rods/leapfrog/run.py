@@ -97,6 +97,8 @@ class LeapfrogStepper:
     v_old, p_old, built : (3, slots) velocities before the last kick; nodes at the last search
     scratch, work, sums, tally : see `stepper_kernels.Workspace`
     position, energy, heat, momentum, contact : records by saved time, as in `RodHistory`
+
+    In the methods k is the number of a saved time or of the interval after it, `now` a time [s].
     """
 
     reasons = _REASONS
