@@ -1,4 +1,9 @@
-"""Figures of the energy balance (ledger) of a run: stacked energies and heats, and imbalance."""
+"""Figures of the energy balance (ledger) of a run: stacked energies and heats, and imbalance.
+
+The balance is kinetic + elastic + adhesive energy + heats and losses = initial energy + external
+work; the imbalance is the difference of both sides. `core.ledger` defines the columns, each (t,)
+in the energy unit of the run. The figures of the systems call these functions.
+"""
 
 from __future__ import annotations
 
@@ -127,6 +132,7 @@ def imbalance_panel(ax: Axes, run: Run) -> None:
 
 
 def _few_decades(ax: Axes) -> None:
+    """Label at most about three powers of ten of a logarithmic vertical axis."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     low, high = (int(np.floor(np.log10(limit))) for limit in ax.get_ylim())
@@ -164,6 +170,6 @@ def _terms(ledger: Ledger) -> dict[str, Floats]:
 
 
 def _supplied(ledger: Ledger) -> Floats:
-    """Return (t,) the initial energy plus external work [J]."""
+    """Return (t,) the initial energy plus external work, in the energy unit of the run."""
     start = ledger.kinetic[0] + ledger.stored[0] + ledger.adhesive[0]
     return style.finite(start + ledger.external_work)

@@ -1,4 +1,4 @@
-"""The figure and tick classes of this package; imported only where a figure is made."""
+"""The figure and tick classes of this package; imported only where `style` makes a figure."""
 
 from __future__ import annotations
 

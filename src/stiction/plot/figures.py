@@ -1,8 +1,9 @@
 """The figures of a run, and writing them to files.
 
-Each system has a folder `figures` with a function ``figures_of(run)``. What it returns inherits
-`Figures`: its methods are the figures, ``NAMES`` lists them, ``default`` says which of them are
-written when none are named. It is made from a run alone and reads its data, never the model.
+Each system has a folder `figures` with a function ``figures_of(run)``. The function returns an
+object of a subclass of `Figures`: each method in ``NAMES`` returns a figure, and ``default``
+names the figures that `write_figures` writes if the caller names none. The object is made from a
+run alone; it reads the data of the run, not the model, so that loaded runs can be drawn too.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Figures(Animated):
         raise ModelError("animate", got, needs, why, f"draw: {', '.join(self.NAMES)}.")
 
     def __call__(self, *_args: object, **_options: object) -> NoReturn:
-        """Refuse `run.plot()`: each figure is a method of its own."""
+        """Refuse `run.plot()`: each figure is a separate method."""
         try_ = f"run.plot.{(*self.default, *self.NAMES)[0]}(); there are: {', '.join(self.NAMES)}."
         needs = "the name of a figure, each a method of `run.plot`"
         raise ModelError("plot", "run.plot(...)", needs, "a run has several figures.", try_)

@@ -1,4 +1,8 @@
-"""Panels of curves side by side: families of lines in one style, with a legend."""
+"""Panels of curves side by side: families of lines in one style, with a legend.
+
+The figures of `papers.adhesive_friction` describe their curves by `Panel` and `Line`; `panels`
+draws them.
+"""
 
 from __future__ import annotations
 
@@ -81,12 +85,13 @@ def panels(shown: Sequence[Panel], columns: int = 2) -> PaperFigure:
 
 
 def _columns(panel: Panel, columns: int) -> int:
-    """Return the entries in a legend row of half a page (44 characters) or a page (92, chosen)."""
+    """Return how many entries, 1 to 4, fit into a row of the legend of 44 or 92 characters."""
     longest = max(len(line.label.replace("$", "")) for line in panel.lines)
     return max(1, min(4, (44 if columns > 1 else 92) // (longest + 6)))
 
 
 def _draw(ax: Axes, panel: Panel, columns: int) -> None:
+    """Draw the lines of a panel on its axes, and the legend if a line has a label."""
     colours = style.many_colours()
     for line in panel.lines:
         colour = style.GREY if line.shade is None else colours(line.shade)

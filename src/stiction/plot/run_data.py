@@ -1,4 +1,7 @@
-"""The saved history of a run as figures read it: sample times, and a check of its variables."""
+"""The saved history of a run as figures read it: sample times, and a check of its variables.
+
+The modules `figures.data` of the systems derive a class from `RunData` with their variables.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,10 @@ class RunData:
 def window_of(where: str, window: object, run: Run) -> tuple[float, float]:
     """Return begin and end of a window of time; a ModelError for one that is not inside the run.
 
-    where : argument in the message
+    Parameters
+    ----------
+    where : name of the argument, for the message
+    window : two times; ends within rounding of the ends of the run are moved onto them
     """
     low, high = float(run.time[0]), float(run.time[-1])
     given, rounding = floats_of(window), 1e-12 * (abs(low) + abs(high))
@@ -82,6 +88,6 @@ def window_of(where: str, window: object, run: Run) -> tuple[float, float]:
     if given.shape != (2,) or moved or not inside[0] < inside[1]:
         unit = "" if run.time_unit == "1" else f" [{run.time_unit}]"
         needs = f"a begin and a later end between {low} and {high}{unit}"
-        why, try_ = "saved states are drawn.", "leave it out to show the whole run."
+        why, try_ = "only saved states can be drawn.", "leave it out to show the whole run."
         raise ModelError(where, repr(window), needs, why, try_)
     return float(inside[0]), float(inside[1])

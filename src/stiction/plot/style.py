@@ -24,40 +24,12 @@ if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
 
 __all__ = [
-    "BLUE",
-    "BROWN",
-    "COLUMN",
-    "DIMENSIONLESS_TIME",
-    "GREEN",
-    "GREY",
-    "INDIGO",
-    "INK",
-    "MASS_COLOURS",
-    "MOST_PIXELS",
-    "MOST_POINTS",
-    "PAGE",
-    "PURPLE",
-    "REST",
-    "STUCK",
-    "VERMILION",
-    "along",
-    "colour_bar",
-    "digit_room",
-    "dress",
-    "end_labels",
-    "few",
-    "finite",
-    "grid",
-    "key",
-    "largest",
-    "many_colours",
-    "mass_colours",
-    "new_figure",
-    "room",
-    "scale_axis",
-    "subscript",
+    "BLUE", "BROWN", "COLUMN", "DIMENSIONLESS_TIME", "GREEN", "GREY", "INDIGO", "INK",
+    "MASS_COLOURS", "MOST_PIXELS", "MOST_POINTS", "PAGE", "PURPLE", "REST", "STUCK", "VERMILION",
+    "along", "colour_bar", "digit_room", "dress", "end_labels", "few", "finite", "grid", "key",
+    "largest", "many_colours", "mass_colours", "new_figure", "room", "scale_axis", "subscript",
     "thin",
-]
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -285,6 +257,7 @@ def colour_bar(
 
 
 def _root(ax: Axes) -> Figure:
+    """Return the figure that contains the axes."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
@@ -301,11 +274,12 @@ def few(count: int, most: int) -> Ints:
 
 
 def along(mode: npt.NDArray[Any], series: Floats, most: int = 4 * MOST_POINTS) -> Ints:
-    """Return the indices to draw of a path (q, n): all samples, or those that keep its shape.
+    """Return the indices of the samples to draw of a path (q, n): all, or enough for its shape.
 
-    Samples nearer than 1/500 of its extents to others are omitted; of what is left evenly spaced
-    samples and both sides of changes of `mode` (n,). If the shape needs more than `most`, the last
-    are drawn: chords over omitted samples, as over the bins of `thin`, would cut across an orbit.
+    A sample is omitted if it lies in the same cell as the sample before, on a grid of 500 cells
+    over the range of each coordinate. Of the others at most `most` are drawn, evenly spaced, and
+    both samples at each change of `mode` (n,). If these miss the path by over 1/200 of its range,
+    the last `most` samples are drawn instead, because chords would cut across an orbit.
 
     Verified by: tests/unit/plot/test_style.py::test_a_path_keeps_its_shape_and_its_modes
     """
@@ -319,8 +293,8 @@ def along(mode: npt.NDArray[Any], series: Floats, most: int = 4 * MOST_POINTS) -
     keep = np.unique(np.concatenate([[0], np.flatnonzero(moved) + 1, change, [mode.size - 1]]))
     change = change[few(change.size, most)]
     drawn = np.union1d(keep[few(keep.size, most)], np.append(change, change + 1))
-    way = np.append(0.0, np.cumsum(np.abs(np.diff(place)).sum(axis=0)))
-    off = max(np.abs(np.interp(way, way[drawn], line[drawn]) - line).max() for line in place)
+    length = np.append(0.0, np.cumsum(np.abs(np.diff(place)).sum(axis=0)))
+    off = max(np.abs(np.interp(length, length[drawn], line[drawn]) - line).max() for line in place)
     return drawn if off < 0.005 else keep[-most:]
 
 

@@ -2,7 +2,10 @@
 
 All rods stand one after another in arrays (component, slot). A slot belongs to one node and to the
 element from it to the next node; `rod_kernels` defines positions r, quaternions q, velocities v and
-momenta p. Nodes have lumped masses; joints between elements carry bending and twist.
+momenta p. Nodes have lumped masses; joints between elements carry bending and twist. `leapfrog.run`
+and `plane.run` call `assemble` once, at the start of a run.
+
+Source: docs/theory/rods, "Clamps" (lengths of joints, masses of nodes); docs/decisions/11.
 """
 
 from __future__ import annotations
@@ -87,7 +90,7 @@ class Flat:
     r, q : (3, slots) positions [m], (4, slots) quaternions of the frames
     v, p : (3, slots) velocities [m/s], angular momenta in space over the inertia about a diameter
         [1/s]
-    mat, drag : (13, slots), (3, slots) tables; `material` and `drags` name their rows
+    mat, drag : (14, slots), (3, slots) tables; `material` and `drags` name their rows
     constant : (3, slots) constant dead forces, gravity included [N]
     loads, times, factors : dead loads with a history, see `driving_kernels.add_loads`
     driven : slots with prescribed motion, see `driving_kernels.follow_clamps`
@@ -159,9 +162,10 @@ def assemble(rods: Rods) -> Flat:
 
     Raises
     ------
-    ModelError : for a section that is not round in a rod that moves, or touches.
+    ModelError : if a rod has two bending stiffnesses, or a rod with contacts is not round.
     """
     rods.check_sections()
+    # slots: nodes of each rod, one before a clamped start, the points of partners after all rods
     counts = np.array([rod.elements for rod in rods.rods], dtype=np.int64)
     clamp_slots = np.array([supports_section(rod.left) for rod in rods.rods], dtype=np.int64)
     first = (
@@ -200,6 +204,7 @@ def assemble(rods: Rods) -> Flat:
         driven=Drive.table(0),
     )
     flat.material.inverse_length[:] = 1.0
+    # then the entries of each rod: state, material, supports, loads, weight
     loads: list[Load] = []
     driven: list[Drive] = []
     history: tuple[list[float], list[float]] = ([], [])
@@ -283,6 +288,7 @@ def first_frames(nodes: Floats, hint: Floats | None) -> Floats:
     frames = np.empty((4, len(along)))
     for e, d3 in enumerate(along):
         if e > 0:
+            # parallel transport of the first director: a frame without twist (Bishop)
             d1 = _carried(along[e - 1], d3, d1)
         d1 = d1 - (d1 @ d3) * d3
         d1 /= np.linalg.norm(d1)
@@ -308,6 +314,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 def _quaternion(matrix: Floats) -> Floats:
     """Return the unit quaternion of a rotation matrix."""
+    # 4 q_k^2 - 1 of the four components; the largest one is the divisor (Shepperd 1978)
     outer = np.array(
         [
             matrix[0, 0] + matrix[1, 1] + matrix[2, 2],

@@ -1,6 +1,8 @@
 """Initial shapes of the axis of a rod: straight lines, arcs, helices and given points.
 
-A `Centreline` returns the initial positions of the nodes of a rod.
+A `Centreline` returns the initial positions of the nodes of a rod (`CosseratRod.nodes`), at equal
+parameters of the curve. An arc is start + R (sin t T + (1 - cos t) N), with the unit tangent T and
+normal N at its start; a helix is start + R (cos t A + sin t B) + pitch t/(2 pi) E about its axis E.
 """
 
 from __future__ import annotations

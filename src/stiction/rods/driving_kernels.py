@@ -1,8 +1,11 @@
 """Dead loads, internal damping and prescribed motion of clamps: forces of rods and their power.
 
 Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
-[N m], r, q, v, p the state. A clamp with prescribed motion is a `Drive`. It moves as a rigid body:
-its displacement is the velocity, and its angle the angular velocity, times `profile_of`.
+[N m], r, q, v, p the state, `mat` the table of materials. A clamp with prescribed motion is a
+`Drive`, d in the arguments. It moves as a rigid body: its displacement is the velocity, and its
+angle the angular velocity, times `profile_of`. `times` and `factors` are the histories of loads and
+angles, `now` is the time [s]. The kernels of the steps (`leapfrog`, `midpoint`, `plane`) call these
+functions in every step.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
@@ -252,8 +255,10 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 def profile_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> float:
     """Return the displacement of a clamp over its velocity, and its angle over `spin` [s].
 
-    `since_start` is the time since the start of the motion [s]. Without a history the velocity
-    rises linearly; with one the result is the angle [rad].
+    Without a history it is t^2 / (2 rise) up to t = rise, then t - rise / 2, because the velocity
+    rises linearly; with a history it is the angle [rad], and `spin` a unit vector.
+
+    since_start : time t since the start of the motion [s]
     """
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, since_start)
@@ -277,7 +282,7 @@ def rate_of(d: Drive, times: Vector, factors: Vector, since_start: float) -> tup
 
 @kernel
 def project_on_axis(d: Drive, rows: Matrix, i: int) -> None:
-    """Project rows[:, i] on the axis of a sliding clamp."""
+    """Project rows[:, i], a velocity or acceleration, on the axis of a sliding clamp."""
     along = d.spin[0] * rows[0, i] + d.spin[1] * rows[1, i] + d.spin[2] * rows[2, i]
     for a in range(3):
         rows[a, i] = along * d.spin[a]

@@ -6,6 +6,10 @@ The motion of the contact point has no influence on them to first order, so the 
 is linear with constant coefficients, and the motion is a sum of normal modes without a time step.
 This module shares no code with the nonlinear rods, which are tested against it.
 
+Unknowns x, in this order: displacements of the nodes of rod 1, of rod 2, rotation vectors of the
+frames of rod 1, of rod 2, three components each in the axes of the rod; `_node` and `_frame` return
+their indices.
+
 Source: formulas sheet (docs/formulas/rods.md), sections 1 to 3.
 """
 
@@ -186,7 +190,7 @@ def linear_crossed_rods(
     # components of both in the axes of their rod
     local = [np.einsum("rij,rkj->rki", axes, values).ravel() for values in (speeds, spins)]
     rate = np.concatenate(local)
-    root = np.sqrt(mass[free])
+    root = np.sqrt(mass[free])  # modes of y = M^(1/2) x, in the null space of J M^(-1/2)
     limited = roll[:, free] / root
     orthogonal = np.linalg.svd(limited)[2]
     basis = orthogonal[3:].T
@@ -218,6 +222,7 @@ def linear_crossed_rods(
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the ModelError of a field."""
     raise ModelError(f"CrossedRods.{name}", got, needs, why, try_)
 
 
@@ -323,7 +328,10 @@ def _rolling(rods: CrossedRods) -> Floats:
 
 
 def _contact_places(rods: CrossedRods, x: Floats) -> Floats:
-    """Return (t, 2) displacements of the contact along both rods [m], from D.t1 = D.t2 = 0."""
+    """Return (t, 2) displacements of the contact along both rods [m], from D.t1 = D.t2 = 0.
+
+    To first order A ds = -(D . t1, D . t2), with the matrix A of straight rods (sheet, section 2).
+    """
     n, spacing, along = rods.elements, rods.length / rods.elements, 1.0 + rods.stretch
     nodes = x[:, : 6 * (n + 1)].reshape(-1, 2, n + 1, 3)
     moved, slopes = [], []

@@ -1,4 +1,9 @@
-"""Systems of several rods: rods, contacts between them, rigid partners and gravity."""
+"""Systems of several rods: rods, contacts between them, rigid partners and gravity.
+
+`Rods` has the data of a system and checks that contacts fit them; presets such as `CrossedRods`
+derive from `RodSystem` and return `Rods` by `assembled`. `assembly.assemble` converts them to the
+arrays of the methods.
+"""
 
 from __future__ import annotations
 

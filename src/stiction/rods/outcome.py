@@ -1,7 +1,8 @@
 """Run of rods from the arrays of an integration: results with names and units, events, audit.
 
 `build_run` returns positions, motion and forces of rods and contacts at the saved times, the event
-log, the energy ledger, and the checks of the audit.
+log, the energy ledger, and the checks of the audit. The steppers of `leapfrog` and `midpoint` call
+it with their records, a `RodHistory`.
 """
 
 from __future__ import annotations
@@ -257,6 +258,7 @@ def _bounded(mu: Floats, history: RodHistory) -> Check:
 
 
 def _mass(rods: Rods) -> float:
+    """Return the mass of all rods [kg]."""
     return sum(rod.section.line_density * rod.rest_length for rod in rods.rods)
 
 

@@ -1,6 +1,7 @@
 """Presets of rods in frictional contact: crossed rods, a rod on a rod, a net, a braid, a knot.
 
-Each preset is a `RodSystem` with few parameters; `assembled` returns its rods and contacts.
+Each preset is a `RodSystem` with few parameters; `assembled` returns its rods and contacts, with
+the initial nodes on explicit curves. `rods.wrapped` also uses `resample` and `rounded`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ Rolling constrains velocities, A(q) q' = 0. In the principle of Lagrange and d'A
 force does no work on any admissible virtual displacement. In the vakonomic principle the action is
 stationary among the paths that satisfy the constraint. Both conserve energy and the constraint. The
 motions differ if the constraint is not integrable. The vakonomic motion also depends on the initial
-multiplier, which has no meaning in an experiment.
+multiplier, which has no meaning in an experiment. `dalembert`, `vakonomic` and `rough` compute the
+motion of a `RollingBody` by SciPy's `solve_ivp` (DOP853; LSODA for the stiff equations of `rough`).
 
-Source: Gay-Balmaz and Putkaradze 2012, text below equation (7).
+Source: Gay-Balmaz and Putkaradze 2012, text below equation (7); docs/theory/vakonomic.
 """
 
 from __future__ import annotations
@@ -252,6 +253,7 @@ def dalembert(body: RollingBody, q: Numbers, v: Numbers, times: Floats) -> Motio
     n = q0.size
 
     def rate(_t: float, y: Floats) -> Floats:
+        # the reaction makes the derivative of A q' = 0 hold: A q'' = -(dA/dq q') q'
         q, v = y[:n], y[n:]
         a, slope = body.condition(q), body.condition_slope(q)
         free = body.force(q) / body.masses
@@ -288,6 +290,7 @@ def vakonomic(
         # m_k (dA_kj/dq_i - dA_ki/dq_j) v_j, which is zero for an integrable constraint
         curl = np.einsum("k,kji,j->i", m, slope, v) - np.einsum("k,kij,j->i", m, slope, v)
         free = (body.force(q) + curl) / body.masses
+        # A q'' = -(dA/dq q') q' as above determines m' = -`pull`
         needed = -(a @ free) - (slope @ v) @ v
         pull = np.linalg.solve((a / body.masses) @ a.T, needed)
         return np.concatenate([v, free + (a.T @ pull) / body.masses, -pull])

@@ -1,7 +1,9 @@
 """A geometrically exact (Cosserat) rod: section, axis, supports, loads, damping, initial motion.
 
 `CosseratRod` combines a `Section`, a `Centreline`, supports of both ends (`RodEnd`), dead loads
-(`RodLoad`) and initial velocities (`RodMotion`).
+(`RodLoad`) and initial velocities (`RodMotion`). The classes only hold and check the data. The
+energy and the discretisation, with positions at nodes and frames in elements, are those of
+docs/theory/rods, "One rod"; `assembly` (dynamics) and `statics` convert a rod to arrays.
 """
 
 from __future__ import annotations

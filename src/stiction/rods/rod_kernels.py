@@ -7,8 +7,11 @@ over all rods without a branch. Vectors have the rows x, y, z, quaternions w, x,
 Symbols: r position of a node [m], q quaternion of the frame of an element, d3 its third director,
 v velocity of a node [m/s], p angular momentum of an element in space over its inertia about a
 diameter [1/s]. For a round section the angular velocity is p - (p . d3) d3 / 2. A kick changes v
-and p by forces and torques; a drift changes r and q at constant v and p. Functions without
-`@kernel` and with a leading underscore are the NumPy fallbacks of the kernels after them.
+and p by forces and torques; a drift changes r and q at constant v and p. f and t are forces on
+nodes [N] and torques on elements in space [N m], `mat` and `drag` the tables of `Material` and
+`Drag`, h the length of a kick or drift [s]. Functions without `@kernel` and with a leading
+underscore are the NumPy fallbacks of the kernels after them. All methods for rods (`leapfrog`,
+`midpoint`, `plane`, `statics`, `wrapped`) call these kernels.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """

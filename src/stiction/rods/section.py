@@ -1,4 +1,9 @@
-"""Cross-sections of rods: stiffness, and mass and inertia per length."""
+"""Cross-sections of rods: stiffness, and mass and inertia per length.
+
+A section gives the matrices of the rod's energy per length (docs/theory/rods, eq-rd-energy):
+S = diag(shear, shear, axial), B = diag(EI1, EI2, twist), J = diag(1, 1, 2) times the inertia about
+a diameter, in the directors. `assembly` and `statics` read them.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """Coefficients of power series for small rotations, computed with exact fractions.
 
+ASIN(s^2) = 2 asin(s)/s, TANGENT(s^2) = (1 - sqrt(1 - s^2) asin(s)/s)/s^2, COS(x^2) = cos x and
+SINC(x^2) = sin(x)/x. Each tuple has the coefficients from order 0 upwards, for Horner's rule in
+`rod_kernels`.
+
 The rotation vector of a quaternion and its tangent map are power series in s^2, with s the sine of
 half the angle; cosine and sin(x) / x are series in x^2. Unlike closed forms they need no branch at
 zero, so compiled loops over elements are vectorised.

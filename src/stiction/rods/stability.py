@@ -1,4 +1,12 @@
-"""Stability limit of explicit steps of a rod, from its highest discrete frequency."""
+"""Stability limit of explicit steps of a rod, from its highest discrete frequency.
+
+The limit of velocity Verlet is h < 2/w with the highest angular frequency w of small motions (HLW).
+In an infinite straight rod of elements ds the highest frequency belongs to the shortest wave, whose
+neighbouring nodes have opposite phase: w^2 = (2/ds)^2 EA/m for axial waves, (2/ds)^2 GJ/(2 j) for
+twist, and the larger root of a quadratic equation for coupled shear and bending. Here m is the mass
+and j the inertia about a diameter, per length. Called by `leapfrog.steps`, `contact.state` and
+`plane.run`.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +71,13 @@ def _fastest(rod: CosseratRod) -> float:
     shear, steep = np.float64(section.shear_stiffness), (2.0 / np.float64(ds)) ** 2
     longest = steep * section.axial_stiffness / mass
     twist = steep * section.twist_stiffness / (2.0 * inertia)
-    # node displacement and rotation of the shortest wave: strain (2/ds) w - stretch phi
+    # shear-bending of the shortest wave: the displacement w of nodes and the rotation phi of frames
+    # have the strain (2/ds) w - stretch phi, so that omega^2 is an eigenvalue of the matrix
+    # [[a, c], [c, b]], with the rotation scaled by the root of inertia over mass
     a = steep * shear / mass
 
     def wave(stretch: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return b, c^2 and the larger eigenvalue, for the stretch of an element."""
         tension = section.axial_stiffness * (stretch - 1.0)
         b = (shear * stretch**2 - tension * stretch + steep * section.bending_stiffness) / inertia
         c2 = steep * (shear * stretch - tension) ** 2 / (mass * inertia)
@@ -80,7 +91,8 @@ def _fastest(rod: CosseratRod) -> float:
     fastest = np.max([longest, twist, across])
     if rod.end_correction is None or not 0.0 < fastest < math.inf:
         return float(np.sqrt(fastest))
-    # of the energy over that of the kind, both per element
+    # stiffness over mass, or inertia, of one element; differences of the shortest wave are twice
+    # its amplitude, hence the factors 1/4 and 1/2
     scale = np.array(
         [
             [0.25 * longest, 0.25 * a],
@@ -171,6 +183,7 @@ def step_limit(rod: CosseratRod) -> float:
 
 
 def _refused(what: str, got: str) -> ModelError:
+    """Return the error for a quantity that floating point cannot represent."""
     return ModelError(
         f"CosseratRod, {what}",
         got,

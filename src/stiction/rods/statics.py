@@ -3,7 +3,9 @@
 `equilibrium` increases the loads in steps, each solved by Newton's method with a banded tangent.
 `follow_path` follows equilibria through limit points by pseudo-arclength continuation. The discrete
 rod is that of dynamics (`rod_kernels`), with one slot before and one after it for clamps. Unknowns
-are six per slot: displacement of the node and rotation vector of the frame.
+are six per slot: displacement of the node and rotation vector of the frame. A Newton step solves
+K du = f(u) + factor * loads, with the elastic forces f and the tangent stiffness K = -df/du by
+central differences. `wrapped.bundle` uses `StaticRod` for rods in contact.
 
 Source: formulas sheet (docs/formulas/rods.md), section 3, without inertia.
 """
@@ -49,7 +51,7 @@ __all__ = ["BAND", "Equilibrium", "Path", "StaticRod", "equilibrium", "follow_pa
 
 Floats = npt.NDArray[np.float64]
 
-BAND = 11
+BAND = 11  # half bandwidth of K: unknowns of neighbouring slots couple, six each
 _BALANCE = "Newton's method solves the equilibrium of forces to this tolerance."
 
 
@@ -267,7 +269,7 @@ def follow_path(
             before, (point, step, size) = point, result
             static.iterations = step.iterations
             states.append(load_path.state(point.u))
-            rises = before.tangent[-1], point.tangent[-1]
+            rises = before.tangent[-1], point.tangent[-1]  # its sign changes at a limit point
             if (rises[0] > 0.0) != (rises[1] > 0.0):
                 load_rate = functools.partial(load_path.load_rate, tangent=before.tangent)
                 limit = located(load_path, before, step.step, load_rate, rises)
@@ -284,7 +286,12 @@ _NUMBERS = ("factor", "energy", "residual", "iterations", "softest", "stiffest")
 def _path_arrays(
     states: Sequence[Equilibrium], tangent: Floats, losses: Sequence[Loss]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a path for a checkpoint."""
+    """Return the arrays of a path for a checkpoint.
+
+    For k equilibria: position (k, nodes, 3), frame (k, elements, 4), found (k, 6) the numbers of
+    `_NUMBERS`, clamp (k, 2, 2, 3) forces and moments of both ends; tangent (unknowns + 1,) of the
+    last one; lost (limit points, 4) load factor and position of the last node.
+    """
     return {
         "position": np.array([state.position for state in states]),
         "frame": np.array([state.frame for state in states]),
@@ -315,11 +322,13 @@ def _resumed_path(
 
 
 def _loss(tip: tuple[float, ...], factor: float) -> Loss:
+    """Return the record of a limit point: position of the last node [m], load factor."""
     where = {"tip": tip, "load_factor": factor}
     return Loss(factor, "limit_point", where, "the path was followed by its arclength")
 
 
 def _unconverged(factor: float, halved: str = "", found: Path | None = None) -> SolveError:
+    """Return the error of a load step without convergence, with the path up to it."""
     return SolveError(
         f"equilibrium: got no solution at load factor {factor:.6g}; needs forces in equilibrium.\n"
         f"Why: Newton's method did not converge{halved}.\n"
@@ -344,7 +353,18 @@ def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRo
 
 
 class StaticRod:
-    """State and equations of one rod, with one slot before and one after it for its clamps."""
+    """State and equations of one rod, with one slot before and one after it for its clamps.
+
+    Attributes
+    ----------
+    slots, size : elements + 2, and 6 unknowns per slot; node k is in slot k + 1, counted from 0,
+        and so is element k; slots 0 and elements + 1 hold the frames of clamps
+    r, q : (3, slots) nodes [m], (4, slots) quaternions of frames
+    mat : (14, slots) table of `rod_kernels.Material`
+    force, torque : (3, slots) loads at factor 1 [N], [N m]
+    scale : largest load, the unit of residuals [N]
+    free : (6 slots,) whether an unknown is free
+    """
 
     def __init__(self, rod: CosseratRod, tolerance: float, max_iterations: int) -> None:
         self.rod, self.tolerance, self.max_iterations = rod, tolerance, max_iterations
@@ -590,7 +610,7 @@ class StaticRod:
         return float(eigvals_banded(lower, lower=True, select="i", select_range=(0, 0))[0])
 
     def apply_increment(self, step: Floats) -> None:
-        """Add an increment (6 slots,) of all unknowns to the state."""
+        """Add an increment (6 slots,) of all unknowns to the state; fixed ones do not change."""
         from stiction.rods.midpoint.kernels import turned
 
         change = np.ascontiguousarray((step * self.free).reshape(-1, 6))
@@ -670,6 +690,7 @@ class _Stiffness(NamedTuple):
         return np.append(*bordered(both, row[:-1], float(row[-1]), float(right[-1])))
 
     def _solve(self, right: Floats) -> Floats:
+        """Return the solution of the stiffness for one or more right-hand sides."""
         from scipy.linalg import solve_banded
 
         return np.asarray(solve_banded((BAND, BAND), self.matrix, right, check_finite=False))

@@ -1,7 +1,9 @@
 """The data of a movie: views with layers of lines, dots, boxes, springs, arrows and cells.
 
-Shapes of arrays: f frames (1 for what does not move), n points, d = 2 or 3 components. Coordinates
-are in the unit of the view. Colours are indices of `PALETTE`; `HIDDEN` draws nothing.
+Shapes of arrays: f frames (1 for a layer that does not move), n points, d = 2 or 3 components.
+Coordinates are in the unit of the view. Colours are indices of `PALETTE`; `HIDDEN` draws nothing.
+The module `player` of each system's `figures` makes a `Movie` of a run. `page` plays it in a
+browser, `painter` draws its frames for GIF and MP4 files.
 """
 
 from __future__ import annotations
@@ -14,46 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "BLUE",
-    "BODIES",
-    "GREEN",
-    "GREY",
-    "HIDDEN",
-    "INK",
-    "MODE_COLOURS",
-    "ORANGE",
-    "PALE",
-    "PALETTE",
-    "PINK",
-    "RED",
-    "SHADES",
-    "STUCK",
-    "SURFACE",
-    "YELLOW",
-    "Arrows",
-    "Boxes",
-    "Cells",
-    "Dots",
-    "Ground",
-    "Layer",
-    "Lines",
-    "Mark",
-    "Movie",
-    "Reading",
-    "Springs",
-    "Trail",
-    "View",
-    "raised",
-    "row_of_blocks",
-]
+    "BLUE", "BODIES", "GREEN", "GREY", "HIDDEN", "INK", "MODE_COLOURS", "ORANGE", "PALE",
+    "PALETTE", "PINK", "RED", "SHADES", "STUCK", "SURFACE", "YELLOW", "Arrows", "Boxes", "Cells",
+    "Dots", "Ground", "Layer", "Lines", "Mark", "Movie", "Reading", "Springs", "Trail", "View",
+    "raised", "row_of_blocks",
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 INK, STUCK, BLUE, ORANGE, GREEN, PINK, YELLOW, RED, PALE, GREY, SURFACE = range(11)
-# colour of what is not drawn
-HIDDEN = 255
+HIDDEN = 255  # the colour of a point or line that is not drawn
 
 # each colour on a white and on a black page
 PALETTE = (

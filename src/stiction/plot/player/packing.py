@@ -1,4 +1,12 @@
-"""Compression of the arrays of a movie: 16-bit integers, differences in time, zlib, base64."""
+"""Compression of the arrays of a movie: 16-bit integers, differences in time, zlib, base64.
+
+A float x becomes the integer q = round(65535 (x - low)/size), with the range [low, low + size] of
+its component over all frames. Along the first axis (frames) the differences of q, modulo 65536,
+are stored: first the low bytes of all entries, then the high bytes. Both steps make the data more
+repetitive, so that zlib shrinks them more. Indices and colours are stored as bytes, or as 32-bit
+integers if one exceeds 255. `page.page` packs a movie; the function `array` of `player.html`
+unpacks it in the browser.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +49,16 @@ class Packer:
         return self._append(kind, data.shape, data.tobytes())
 
     def _floats(self, values: npt.NDArray[np.float64]) -> dict[str, Any]:
-        flat = values.reshape(-1, values.shape[-1]) if values.ndim > 2 else values.reshape(-1, 1)
+        """Append floats (..., d), whose last axis has the d components of a point, or (n,)."""
+        flat = values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values.reshape(-1, 1)
         finite = np.where(np.isfinite(flat), flat, np.nan)
         nothing = ~np.isfinite(finite).any(axis=0)
-        finite[:, nothing] = 0.0
+        finite[:, nothing] = 0.0  # a component without a finite number has no range
         low, high = np.nanmin(finite, axis=0), np.nanmax(finite, axis=0)
         size = np.where(high > low, high - low, 1.0)
         whole = np.round((np.where(np.isfinite(finite), finite, low) - low) / size * _MOST)
         numbers = whole.astype(np.uint16).reshape(values.shape)
-        # neighbours in time differ little: the differences shrink far better
+        # values at neighbouring times differ little: zlib shrinks their differences far better
         steps = numbers.copy()
         steps[1:] = numbers[1:] - numbers[:-1]
         data = steps.reshape(-1)
@@ -61,6 +70,7 @@ class Packer:
         }
 
     def _append(self, kind: str, shape: tuple[int, ...], data: bytes) -> dict[str, Any]:
+        """Append bytes; return the kind and shape of the array, and its offset `at` in bytes."""
         where = {"kind": kind, "shape": list(shape), "at": self._size}
         self._parts.append(data)
         self._size += len(data)

@@ -1,4 +1,10 @@
-"""A self-contained page that plays a movie in any browser, without a network."""
+"""A self-contained page that plays a movie in any browser, without a network.
+
+`page` writes the movie as JSON, its arrays packed by `packing`, into the script `player.html`,
+which draws the frames on canvases. `frames_for` chooses the number of frames: as few as possible
+for which linear interpolation is accurate to half a percent, within `MOST_BYTES`. Called by
+`Figures.player` (notebooks) and by `writing.write_movie` (files).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,7 @@ from stiction.plot.player.packing import Packer, described
 __all__ = ["MOST_BYTES", "Filmed", "Page", "frames_for", "page", "sag"]
 
 Floats = npt.NDArray[np.float64]
-Filmed = Callable[[int], Movie]
+Filmed = Callable[[int], Movie]  # returns the movie with about this many frames
 
 MOST_BYTES = 500_000
 # numbers of frames, tried in this order until one suffices
@@ -90,12 +96,14 @@ def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
     """
     best = ""
     count = _COUNTS[0]
+    # reduce the number of frames until the page fits
     while not best and count > 1:
         text = page(filmed(count), seconds=seconds, tween=False)
         if len(text.encode()) <= MOST_BYTES or count <= 2:
             best = text
         else:
             count = max(2, min(count - 1, int(0.95 * count * MOST_BYTES / len(text.encode()))))
+    # add frames until interpolation is accurate or the page would not fit any more
     for more in (count, *(c for c in _COUNTS if c > count)):
         movie = filmed(more)
         tween = not movie.even and sag(movie, filmed(2 * more - 1)) <= _TWEEN
@@ -114,10 +122,12 @@ def sag(movie: Movie, finer: Movie) -> float:
     The error of each component is relative to its range; all layers and readings count.
     """
     worst = 0.0
+    # frame before each finer time, frame after it, and the elapsed fraction of the interval
     at = np.clip(np.searchsorted(movie.time, finer.time, side="right") - 1, 0, None)
     last = np.minimum(at + 1, movie.time.size - 1)
     gap = movie.time[last] - movie.time[at]
     part = np.where(gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0)
+    # the same array in both movies: (f, ..., d) and (finer f, ..., d)
     for mine, other in zip(_moving(movie), _moving(finer), strict=True):
         flat = mine.reshape(mine.shape[0], -1)
         given = other.reshape(other.shape[0], -1)
@@ -133,7 +143,7 @@ def sag(movie: Movie, finer: Movie) -> float:
 
 
 def _moving(movie: Movie) -> Iterator[Floats]:
-    """Yield the arrays of a movie that have a row for each frame."""
+    """Yield the float arrays that the player interpolates: one row per frame, not held."""
     things: list[Any] = [layer for view in movie.views for layer in view.layers]
     for thing in (*things, *movie.readings):
         if isinstance(thing, Trail) or getattr(thing, "held", False):

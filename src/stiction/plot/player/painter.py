@@ -1,4 +1,10 @@
-"""Draw the frames of a movie by matplotlib, as pixels for GIF and MP4 files."""
+"""Draw the frames of a movie by matplotlib, as pixels for GIF and MP4 files.
+
+One `_Panel` per view draws the layers in their order; a method `_draw` exists for each class of
+`movie`. Points in space are projected in parallel onto a plane and drawn the farthest first
+(painter's algorithm). Sizes are those of `player.html`, so that both look alike. Called by
+`writing.write_movie`.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +133,8 @@ class _Panel:
         self.ax, self.view = ax, view
         low, high = view.low, view.high
         if low.size == 3:
-            a, b = view.turn
+            a, b = view.turn  # azimuth and elevation of the viewer [rad]
+            # unit vectors towards the viewer and to the right; their cross product is upwards
             out = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
             right = np.array([-np.sin(a), np.cos(a), 0.0])
             extent = np.maximum(high - low, 1e-300)
@@ -194,7 +201,7 @@ class _Panel:
         self._put(LineCollection(flat, colors=colours, linewidths=width))
 
     def _tubes(self, lines: list[Floats], tones: Ints, thick: float) -> None:
-        """Draw lines in space as segments with round ends and a rim, the nearest last."""
+        """Draw lines, projected points (n, 3) each, as tubes with a rim, the nearest last."""
         parts = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
         order = np.argsort(parts[..., 2].sum(axis=1), kind="stable")
         begin, end = (parts[order, i, None, :2] for i in (0, 1))

@@ -1,4 +1,8 @@
-"""Interpolate saved states at the times of frames: cubic Hermite, linear, or constant."""
+"""Interpolate saved states at the times of frames: cubic Hermite, linear, or constant.
+
+The modules `player` of the systems' `figures` call these functions. Shapes: f frames, k knots
+(times of saved samples and of events), then any axes of the state.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,8 @@ from stiction.plot.run_data import window_of
 from stiction.plot.style import few
 
 __all__ = [
-    "between",
-    "frame_times",
-    "held",
-    "hermite",
-    "marks_of",
-    "run_movie",
-    "slopes",
-    "unit_of",
-]
+    "between", "frame_times", "held", "hermite", "marks_of", "run_movie", "slopes", "unit_of",
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,7 +67,7 @@ def _valid_end(run: Run) -> float:
 
 
 def _interval(time: Floats, knots: Floats) -> tuple[Any, Floats, Floats]:
-    """Return the interval of each time, its length, and the fraction elapsed."""
+    """Return (f,) the index of the knot before each time, the length, and the elapsed fraction."""
     at = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, max(knots.size - 2, 0))
     length = knots[np.minimum(at + 1, knots.size - 1)] - knots[at]
     fraction = np.where(length > 0.0, (time - knots[at]) / np.where(length > 0.0, length, 1.0), 0.0)
@@ -91,8 +88,10 @@ def between(time: Floats, knots: Floats, values: Floats) -> Floats:
 def hermite(time: Floats, knots: Floats, values: Floats, rates: Floats) -> Floats:
     """Return `between` with cubic Hermite polynomials, from values and `rates` (k, ...).
 
-    An interval is interpolated linearly if its rates disagree with its two values, for example
-    where the velocity jumps between the two samples.
+    The polynomial is the linear interpolant plus s (1 - s) ((1 - s) (h v0 - d) + s (d - h v1)),
+    with the elapsed fraction s, the length h, the rise d and the rates v0, v1 at both ends of the
+    interval. An interval is interpolated linearly if its rates disagree with its two values, for
+    example where the velocity jumps between the two samples.
 
     Verified by: tests/unit/plot/player/test_sampling.py::test_cubics_are_of_fourth_order
     """
@@ -162,6 +161,7 @@ def run_movie(run: Run, time: Floats, views: Sequence[View], notes: str, **more:
 
 
 def _words(log: Any, k: int) -> str:
+    """Return event `k` of an event log in words: kind, contact, modes before and after."""
     where = f" at {log.contact[k]}" if log.contact[k] > 0 else ""
     change = f": {log.before[k]} → {log.after[k]}" if log.before[k] != log.after[k] else ""
     return f"{log.kind[k]}{where}{change}"

@@ -1,4 +1,7 @@
-"""Write a movie to a file: an HTML page, a GIF, or an MP4 (by the program ffmpeg)."""
+"""Write a movie to a file: an HTML page, a GIF, or an MP4 (by the program ffmpeg).
+
+`Figures.animate` calls `write_movie`; pages come from `page`, pixels of frames from `painter`.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +88,7 @@ def _checked(path: Path) -> str:
 
 
 def _write_gif(pictures: list[Pixels], path: Path, seconds: float) -> None:
+    """Write frames (height, width, 3) as an endless GIF whose frames take `seconds` in all."""
     from PIL import Image, ImageColor
 
     # one palette for all frames: a quarter of the size, and colours do not flicker
@@ -105,6 +109,7 @@ def _write_gif(pictures: list[Pixels], path: Path, seconds: float) -> None:
 
 
 def _write_mp4(pictures: list[Pixels], path: Path, fps: float) -> None:
+    """Send raw RGB frames to ffmpeg, which encodes them as MP4 with 4:2:0 chroma."""
     height, width, _ = pictures[0].shape
     raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{fps:g}"]
     coded = ["-an", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(path)]

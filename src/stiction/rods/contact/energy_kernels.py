@@ -1,7 +1,10 @@
 """Energy accounting of contact impulses in a step: friction heat, modes and slip speeds.
 
-P is the impulse on the first rod [N s], u the slip velocity [m/s], n the normal. A step of velocity
-Verlet consists of two half kicks, changes of velocity by forces and impulses over half the step.
+P is the impulse on the first rod [N s], u the slip velocity [m/s], n the normal, k one contact,
+and q, v, p the state as in `contact.kernels`. A step of velocity Verlet has two half kicks,
+changes of velocity by forces and impulses over half the step. A half kick from u to u' changes the
+kinetic energy by P . (u + u')/2; its tangential part in slip is minus the friction heat. Called by
+`leapfrog.velocity_verlet_kernels` after each half kick and at the end of each step.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".

@@ -4,11 +4,14 @@ A kick is the change of velocities by forces and impulses over a step of length 
 impulses P = h l with the contact force l, and u' = u(before) + u(after), twice the mean slip
 velocity. So a kick with persistent contacts and an impact are the same problem, and the energy that
 a contact dissipates is exactly -P . u' / 2. In an impact Newton's law gives the normal velocity
-afterwards. What the sweeps do not solve is left to `newton_kernels`.
+afterwards. A sweep solves the local Coulomb problem of each contact in turn (`local_impulse`), for
+the present impulses of the others, and applies the change of its impulse at once. If the sweeps do
+not converge, Newton's method of `newton_kernels` follows. The kernels of `leapfrog` call these.
 
 Common arguments: q (4, slots) quaternions of elements, v (3, slots) velocities of nodes [m/s],
 p (3, slots) angular momenta of elements over their inertia across the axis [1/s], mobility
-(3, slots) inverse masses and inertias.
+(3, slots) inverse masses and inertias, contacts a table of `kernels.Contact`, of which k is one
+element and c its number. (ux, uy, uz), (lx, ly, lz) are components of u', P or their changes.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
@@ -194,8 +197,8 @@ def solve_impact(
 ) -> float:
     """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J].
 
-    What SWEEPS sweeps leave unsolved (changes above 1e-10 of the largest impulse) is solved by
-    Newton's method. If that fails too, the last impulses are used, and `tally` counts the impact.
+    If the last of SWEEPS sweeps changes an impulse by more than 1e-10 of the largest one, Newton's
+    method follows. If it fails too, the last impulses are used, and `tally` counts the impact.
 
     q, v, p : (4, slots) quaternions, (3, slots) velocities and angular momenta over inertia;
         v and p are changed

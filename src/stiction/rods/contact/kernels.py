@@ -11,8 +11,13 @@ compressive force on the first rod has l . n < 0.
 
 A slot is a column of the arrays of all nodes and elements: r (3, slots) positions [m],
 q (4, slots) quaternions, v (3, slots) velocities [m/s], p (3, slots) angular momenta over the
-inertia across the axis [1/s]. Bodies are rods, then rigid partners. (10) is an equation of
-Gay-Balmaz and Putkaradze 2012.
+inertia across the axis [1/s]. Bodies are rods, then rigid partners. The argument k is one contact,
+an element of the table of all `Contact`; side 0 or 1 is its first or second body. (10) is an
+equation of Gay-Balmaz and Putkaradze 2012.
+
+In each step `locate` finds the closest points, then `response` the Delassus matrix. The solvers
+(`gauss_seidel_kernels`, `law_kernels`, `newton_kernels`) read slip velocities by `slip_velocity`
+and apply impulses by `push`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 2-4 and 6.
 """

@@ -3,8 +3,13 @@
 A step is half kick, drift, half kick. Contact forces obey the law in accelerations: rolling has
 u' = 0, the rate of the slip velocity u; in slip friction is mu times the normal force, against u.
 The impulses of the second half kick bring u of rolling contacts, and the rate of every closed gap,
-to zero; slipping contacts obey the law at their new velocity. Arguments and symbols are those of
-`contact.kernels`.
+to zero; slipping contacts obey the law at their new velocity. Both problems are solved by block
+Gauss-Seidel sweeps over the contacts, with the local laws of `local_coulomb_kernels`. Called by
+`leapfrog.velocity_verlet_kernels`.
+
+Common arguments, as in `contact.kernels`: r, q, v, p (3 or 4, slots) nodes, quaternions, velocities
+and momenta over inertia, mobility (3, slots) inverse masses and inertias, k one contact, with its
+separation D, normal n, tangents t1, t2 and positions s1, s2 of the closest points.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -84,7 +89,8 @@ def slip_rate_at_constant_velocity(
 ) -> None:
     """Set `drift`, the rate of u at constant v and p, and the rates of contact points.
 
-    workspace : (10,)
+    workspace : (10,) work array, in the general branch that of `slip_drift`; for a crossing away
+        from the ends V, v1' and v2', three components each
     """
     inner = apart_from_ends(k.place[0], k.elements[0], k.rule)
     inner = inner and apart_from_ends(k.place[1], k.elements[1], k.rule)

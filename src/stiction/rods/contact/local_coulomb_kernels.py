@@ -2,7 +2,11 @@
 
 u' = u(before) + u(after) is twice the mean slip velocity of a kick without the impulse of this
 contact [m/s], G the Delassus matrix, slip velocity per impulse [1/kg]. The solution for forces is
-the same with rates of u in place of u'.
+the same with rates of u in place of u'. In all functions k is one contact (`kernels.Contact`), and
+(ux, uy, uz) are the components of u', or of its counterpart; results are three components of the
+impulse P on the first rod, and the mode of the contact. The normal impulse is pn = -P . n,
+positive in compression. Each law is one step of the sweeps in `gauss_seidel_kernels` and
+`law_kernels`.
 
 Source: formulas sheet (docs/formulas/rods.md), section 4.
 """
@@ -25,7 +29,7 @@ KICK, IMPACT, FORCES, STEP_END = range(4)
 
 @kernel
 def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
-    """Return the components of two orthonormal vectors of the tangent plane."""
+    """Return the six components of two orthonormal vectors of the tangent plane."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
     # n x e along the axis in which n is smallest: its length is at least sqrt(2/3)
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):

@@ -1,7 +1,10 @@
 """Descriptions of contacts between rods: declared contact points, and contacts by search.
 
 `RollingContact` is a contact at given points; `ContactSearch` finds contacts while the rods move.
-Both have Coulomb friction, opening in tension, and restitution.
+Both have Coulomb friction, opening in tension, and restitution: 0 <= p_N _|_ -u . n >= 0 for the
+normal force p_N, and friction |f| <= mu p_N, opposite to the slip velocity where it is at its bound
+(docs/theory/rods, eq-rd-law). Without a friction law a contact rolls, u = 0. These classes are
+fields of `Rods`; `contact.state` converts them to the table of the kernels.
 """
 
 from __future__ import annotations

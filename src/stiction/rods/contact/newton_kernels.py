@@ -10,8 +10,11 @@ W_cd is the change of the slip velocity of contact c by a unit impulse of contac
 operator), G_c = W_cc its diagonal block, and q_c the value of w_c without any impulse. The residual
 r is a velocity. The forces of a state solve the same problem with rates in place of velocities.
 
-In the arguments below `x` holds P, `free` holds all w_c, `w` is W, and `q`, a vector, holds all
-q_c; the matrix `q` of `assemble` and `solve_by_newton` holds the quaternions of the frames.
+In the arguments below `closed` (n,) holds the numbers of the n contacts with an impulse, `x` (3 n,)
+their P, `free` (3 n,) their w_c, `r` (3 n,) their r_c, `w` (3 n, 3 n) is W, and the vector `q`
+(3 n,) holds all q_c; the matrix `q` of `assemble` and `solve_by_newton` holds the quaternions of
+the frames. `law` is a constant of `local_coulomb_kernels`. Called by `gauss_seidel_kernels` and
+`law_kernels` after their sweeps.
 
 The derivative of s is a difference quotient: the law is piecewise smooth, so that one equation
 serves all laws. The method converges where sweeps converge slowly (a light rod between heavy ones)
@@ -167,6 +170,7 @@ def newton_steps(
             step[a] = r[a]
         if not solve_small(system, step):
             break
+        # line search: halve the step until the residual decreases
         length, after = 1.0, error
         for _ in range(HALVINGS):
             for a in range(n):
@@ -217,12 +221,14 @@ def solve_by_newton(
             count += 1
     if count < 2 or count > MOST_CONTACTS:
         return False
+    # numbers of the contacts with an impulse, and the problem r(P) = 0 in these
     closed, i = np.zeros(count, np.int64), 0
     for c in range(contacts.shape[0]):
         if contacts[c].mode >= ROLL or c == impacting:
             closed[i] = c
             i += 1
     n = 3 * count
+    # known: velocities with the present impulses `start`; below these are removed, known = q_c
     w, known, start = np.zeros((n, n)), np.zeros(n), np.zeros(n)
     assemble(q, contacts, closed, mobility, np.zeros_like(v), np.zeros_like(p), w)
     for i in range(count):
@@ -239,6 +245,7 @@ def solve_by_newton(
         scale = max(scale, abs(known[a]))
     x = start.copy()
     error = newton_steps(contacts, closed, law, w, known, x, scale)
+    # the impulses of diverged sweeps may be a bad start: try again from zero
     if not error <= SOLVED * scale:
         x[:] = 0.0
         error = newton_steps(contacts, closed, law, w, known, x, scale)

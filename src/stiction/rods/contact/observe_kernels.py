@@ -1,7 +1,12 @@
 """Observed quantities of a state: contact forces, motion of contact points, energies, momenta.
 
-Contact forces of rolling follow from u' = 0, the rate of the slip velocity. Arguments and symbols
-are those of `contact.kernels`; (10) is an equation of Gay-Balmaz and Putkaradze 2012.
+Contact forces of rolling follow from u' = 0, the rate of the slip velocity: with u = J v, the
+accelerations a without contacts, and the Delassus matrix G, G l = -(J a + J' v). Called by
+`contact.state` and `leapfrog.run` at saved times; `law_kernels` uses the drift J' v in each step.
+
+Arguments are those of `contact.kernels`: r, q, v, p (3 or 4, slots) nodes, quaternions, velocities
+and momenta over inertia, `mat` the table of materials of `rod_kernels`, k one contact; (10) is an
+equation of Gay-Balmaz and Putkaradze 2012.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 2, 3 and 6.
 """

@@ -113,6 +113,7 @@ def deepest_overlap(
     Verified by: tests/unit/rods/contact/test_overlap.py::test_random_rods_against_samples
     """
     most = out[0]
+    # broad phase: pairs of segments with overlapping spheres
     segments, spheres = bound_segments(r, first, elements, radius, 0.0, rule)
     groups, around = group_segments(segments, spheres, radius, ds, 0.0)
     near_pairs, near, _ = near_segments(segments, spheres, groups, around, self_separation)

@@ -5,7 +5,9 @@ four Bezier points. Every segment has a bounding sphere of these points, every g
 larger one. The spheres are sorted into a hierarchy of hashed grids, whose cell size doubles from
 level to level. Each sphere belongs to the level of its size, and is compared with those in
 neighbouring cells of its own level and of each coarser one. So the cost is linear, also for thick
-and thin rods together.
+and thin rods together. Called by `search_kernels` and `overlap_kernels`.
+
+Source: Ericson 2005 (hierarchical grids); Teschner and others 2003 (hash function).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Rigid partners of rods in contact: cylinders, spheres and planes, fixed or with given motion."""
+"""Rigid partners of rods in contact: cylinders, spheres and planes, fixed or with given motion.
+
+A partner moves as a rigid body about its pivot, with constant velocities or velocities that grow
+linearly in a time `rise`. `points` are nodes of the contact kernels (`assembly`): of the axis of a
+cylinder, the centre of a sphere, and origin and two edges of a plane.
+"""
 
 from __future__ import annotations
 

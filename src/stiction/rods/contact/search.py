@@ -6,7 +6,9 @@ rods near spheres and planes. `refresh_slots` compares them with the contacts of
 A minimum is of the kind `CROSSING` (isolated closest points) or `LINE` (a point of nearly parallel
 rods, with a constant position on the first one). Of a contact of the run `reach` is the sum of both
 radii, and `at_end` the body at whose end it lies; see `kernels.Contact`. Declared contacts are the
-first `ContactState.known` ones; the search neither adds nor removes them.
+first `ContactState.known` ones; the search neither adds nor removes them. `ContactState.search`
+calls `refresh_slots` at the start, when nodes have moved by a fraction of the margin, and when a
+step requests a search.
 """
 
 from __future__ import annotations

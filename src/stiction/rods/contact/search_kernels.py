@@ -1,7 +1,12 @@
 """Closest points of contact curves: local minima of the distance, for the search for contacts.
 
 The broad phase of `pairs` gives pairs of near segments, each the part of a curve of one element.
-Newton's method finds the minima of |D|^2 on each pair. Symbols are those of `contact.kernels`.
+Newton's method finds the minima of |D|^2 on each pair: D . t1 = D . t2 = 0 with the separation
+vector D of two points and the tangents t1, t2 there. Called by `contact.search` at the start, when
+nodes have moved by a fraction of the margin, and when a step requests a search.
+
+Arguments: r (3, slots) nodes of all rods [m], s1, s2 positions on both rods [elements], i and j
+numbers of segments in the table `pairs.Segments`, `raw` a table of candidates with duplicates.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 2 and 3 (tangency on the spline).
 """
@@ -416,6 +421,7 @@ def find_candidates(
 
     Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
     """
+    # broad phase: pairs of segments with overlapping spheres; then closest points of each pair
     segments, spheres = bound_segments(r, first, elements, radius, margin, rule)
     groups, around = group_segments(segments, spheres, radius, ds, margin)
     near_pairs, near, _ = near_segments(segments, spheres, groups, around, self_separation)

@@ -1,7 +1,8 @@
 """Contacts of a run as arrays: closest points, modes, geometry, forces.
 
 `ContactState` has the table of all contacts (`kernels.Contact`). It checks the contacts at the
-start of a run, searches for new ones, and records their quantities at saved times.
+start of a run, searches for new ones, and records their quantities at saved times. `leapfrog.run`
+makes one for each run.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class ContactState:
     """Tables of all contacts of a run; kernels change them in place.
 
     Declared contacts come first (`known`), then room for those of the search; `size` in all.
-    `flat` has the arrays of the bodies, see `assembly.Flat`.
+    `flat` has the arrays of the bodies, see `assembly.Flat`. In the methods c is the number of a
+    contact in the table, from 0, and v, p (3, slots) are velocities and momenta over inertia.
     """
 
     def __init__(self, rods: Rods, flat: Flat) -> None:

@@ -1,4 +1,7 @@
-"""The figures of rods in rolling and slipping contact."""
+"""The figures of rods in rolling and slipping contact.
+
+`run.plot` of a run of rods is a `RodFigures`; each method imports the module that draws the figure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Figures of contacts of rods over time: forces, gaps, slip, and positions on the rods."""
+"""Figures of contacts of rods over time: forces, gaps, slip, and positions on the rods.
+
+Data are variables (t, contact) of a run, NaN without a contact. `RodFigures` calls `contact` and
+`paths`.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +101,7 @@ def paths(data: RodData) -> PaperFigure:
 
 
 def _pressure(ax: Axes, data: RodData) -> None:
+    """Draw the normal force, positive in compression."""
     values = -data.contact("lambda_n")
     _lines(ax, data, values)
     ax.axhline(0.0, **_LIMIT)
@@ -127,6 +132,7 @@ def _most(values: Floats) -> float:
 
 
 def _tangency(ax: Axes, data: RodData) -> None:
+    """Draw det A of the tangency conditions, negative where closest points are unique."""
     values = data.contact("det_A")
     _lines(ax, data, values)
     ax.axhline(0.0, **_LIMIT)
@@ -149,6 +155,7 @@ def _speed(ax: Axes, data: RodData) -> None:
 
 
 def _gap(ax: Axes, data: RodData) -> None:
+    """Draw the gap of the surfaces, positive if a contact is open."""
     values = data.contact("gap")
     _lines(ax, data, values)
     ax.axhline(0.0, **_LIMIT)
@@ -157,6 +164,7 @@ def _gap(ax: Axes, data: RodData) -> None:
 
 
 def _slip(ax: Axes, data: RodData) -> None:
+    """Draw the magnitude of the slip velocity."""
     values = data.contact("slip_speed")
     _lines(ax, data, values)
     style.room(ax.set_ylim, np.append(values, 0.0))
@@ -209,6 +217,7 @@ def _chosen(data: RodData) -> list[int]:
 
 
 def _colours(data: RodData) -> list[str]:
+    """Return a colour for each contact that is drawn."""
     chosen = _chosen(data)
     if len(chosen) == 1:
         return [style.INK]
@@ -250,6 +259,7 @@ def _changes(data: RodData) -> list[tuple[float, int]]:
 
 
 def _bands(ax: Axes, data: RodData) -> None:
+    """Shade the times at which the only contact is open or slips."""
     changes = _changes(data)
     ends = [time for time, _ in changes[1:]] + [data.span[1]]
     for (begin, mode), end in zip(changes, ends, strict=True):

@@ -1,4 +1,8 @@
-"""Pictures of rods as tubes, rendered by PyVista in a separate process."""
+"""Pictures of rods as tubes, rendered by PyVista in a separate process.
+
+`paint` writes the geometry of all scenes to a temporary file, starts the program `render`, and
+reads the pictures that it wrote. `scene` calls it; it draws lines if no picture can be rendered.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +89,7 @@ def _render(folder: Path, window: str, count: int) -> str:
 
 
 def _described(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> dict[str, Any]:
-    """Return the arrays for `render.py`, which describe all scenes."""
+    """Return the arrays that describe all scenes; the docstring of `render.py` lists them."""
     first = scenes[0]
     most = max(len(scene.points) for scene in scenes)
     point, arrow = np.zeros((2, len(scenes), most, 3))

@@ -1,4 +1,7 @@
-"""Surfaces of rigid partners as grids of points: cylinders, spheres, parts of planes."""
+"""Surfaces of rigid partners as grids of points: cylinders, spheres, parts of planes.
+
+`RodData.surfaces` makes them for figures and movies; parts far from the rods are not drawn.
+"""
 
 from __future__ import annotations
 

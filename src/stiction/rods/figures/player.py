@@ -1,4 +1,9 @@
-"""The movie of rods in space: rods, rigid partners, contacts and contact forces."""
+"""The movie of rods in space: rods, rigid partners, contacts and contact forces.
+
+Positions at the times of the frames are cubic Hermite interpolants of saved positions, with rates
+by finite differences. Contacts and their forces are those of the last saved state, because they may
+jump. `RodFigures.movie` calls `movie_of`.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +62,17 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
 
 
 def _values(data: RodData, name: str) -> Floats:
+    """Return a saved variable as floats."""
     return np.asarray(data.run.variables[name].values, dtype=np.float64)
 
 
 def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> list[m.Lines]:
     """Return the rods as lines, those of one radius as one layer.
 
-    Between saved states `saved` at times `knots` they are interpolated.
+    Parameters
+    ----------
+    time : (f,) times of the frames [s]
+    knots, saved : (k,) times of the saved states that are finite [s], (k, node, 3) positions [m]
     """
     of, radius = data.rod_of_node, _values(data, "radius_of_node")
     every = math.ceil(of.size / _MOST_NODES)
@@ -123,8 +132,8 @@ def _partners(data: RodData, finite: Ints, time: Floats) -> list[m.Layer]:
     finite : indices of the saved states that are finite; partners are interpolated between them
     """
     points, knots = data.partner_points[finite], data.time[finite]
-    # where they are near is judged at times that do not depend on the frames: movies with more
-    # frames have the same lines
+    # a point is drawn if it is near the rods at any saved time or at one of _JUDGED times between;
+    # these do not depend on the frames, so that movies with more frames have the same lines
     judged = points = points[:1] if (points == points[0]).all() else points
     if len(points) > 1:
         rates, even = slopes(knots, points, np.zeros(0)), np.linspace(knots[0], knots[-1], _JUDGED)

@@ -1,4 +1,7 @@
-"""Figure of rods in space: tubes by PyVista if it can render, else lines by matplotlib."""
+"""Figure of rods in space: tubes by PyVista if it can render, else lines by matplotlib.
+
+Both show the same parallel projection, `view.View`. `RodFigures.scene` calls `scene`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ TUBES_NEED = (
 )
 
 _WIDTH = 4.8  # of a figure [in]
-_TOP, _FOOT = 0.32, 0.5  # of it for the key and for the ruler [in]
+_TOP, _FOOT = 0.32, 0.5  # heights of the legend above and of the scale bar below [in]
 _DPI = 250
 _LINES_HEIGHT = 3.4  # of a figure of lines [in]
 _CORNER = 0.3  # length of a unit vector in the corner [in]

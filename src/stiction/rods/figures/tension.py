@@ -1,4 +1,7 @@
-"""Figure of tension along rods in contact along arcs."""
+"""Figure of tension along rods in contact along arcs, as in Euler and Eytelwein's belt friction.
+
+The data are those of the methods `Quasistatic` and `ImplicitEuler` (package `rods.wrapped`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The parallel projection of rods, common to both renderers of a scene."""
+"""The parallel projection of rods, common to both renderers of a scene.
+
+`view_of` determines the projection such that all nodes, arrows and near partners are visible;
+`scene` (matplotlib) and `paint` (PyVista) draw with it, `player` starts with its angles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Check of a checkpoint of rods: saved arrays of contacts must be NaN exactly for open contacts."""
+"""Check of a checkpoint of rods: saved arrays of contacts must be NaN exactly for open contacts.
+
+`LeapfrogStepper` calls it when it resumes a run, so that a damaged checkpoint is refused.
+"""
 
 from __future__ import annotations
 

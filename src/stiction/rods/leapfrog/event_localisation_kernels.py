@@ -3,7 +3,13 @@
 Event functions: the gap (closing), the normal force (opening), the tangential force of rolling
 minus the bound of friction (onset of slip), the slip speed (stick). A step brackets the root, and
 the Illinois variant of regula falsi refines it; every iterate repeats the step with another length.
-Common arguments are the structs of `stepper_kernels`, and `saved`, the start of the step.
+Common arguments are the structs of `stepper_kernels`, `saved`, the start of the step, h, the length
+of the step [s], and k, one contact of number c; `events` and `written` (1,) are the buffer of
+events and their number.
+
+`velocity_verlet.VelocityVerletStepper` calls `process_events` after a step that contains an event.
+It locates the first event, commits the new modes or applies the impact, and takes the remainder of
+the step, until no event is left.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".

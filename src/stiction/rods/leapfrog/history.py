@@ -1,4 +1,8 @@
-"""Records of an integration of rods, from which `rods.outcome` builds the run."""
+"""Records of an integration of rods, from which `rods.outcome` builds the run.
+
+The steppers of `leapfrog` and `midpoint` fill a `RodHistory` at the end; t is the number of saved
+times, contacts the room for contacts.
+"""
 
 from __future__ import annotations
 

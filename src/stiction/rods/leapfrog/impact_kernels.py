@@ -1,5 +1,11 @@
 """Events of contacts, and their records: impacts, opening, changes of mode, ends of rods.
 
+`event_localisation_kernels` finds the events and solves the impacts; the functions here write a
+record `Event` for each. The steppers append the records to the event log of the run. Arguments: k
+is one contact (`contact.kernels.Contact`), c its number, `now` the time [s], `events` the buffer
+and `written` (1,) the number of its events; q, v, p are quaternions, velocities, momenta over
+inertia.
+
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
 

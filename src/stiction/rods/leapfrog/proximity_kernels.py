@@ -3,7 +3,8 @@
 Waves in such rods can split one local minimum of the distance in two, and rods may penetrate at a
 minimum without a contact. These kernels scan the distance from each contact along the first rod in
 steps of a quarter of an element. A decrease of the gap that leads to no existing contact indicates
-a new minimum, and the run searches for contacts again.
+a new minimum, and the run searches for contacts again. `velocity_verlet_kernels` calls
+`has_unpaired_minimum` every PROXIMITY_INTERVAL steps, `remove_duplicate_contacts` in each step.
 
 Source: docs/theory/rods, "Many contacts".
 """

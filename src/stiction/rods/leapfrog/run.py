@@ -85,7 +85,20 @@ class Progress(Struct):
 class LeapfrogStepper:
     """Stepper of one run: arrays that the kernels change in place, and records.
 
+    Parameters
+    ----------
+    rods, method, request : the model, the method, and the times of the run
     limited : whether the step must be below the stability limit
+
+    Attributes
+    ----------
+    save, counts, h : (t,) saved times [s], (t - 1,) steps between them, (t,) step lengths [s]; the
+        last length is repeated
+    v_old, p_old, built : (3, slots) velocities before the last kick; nodes at the last search
+    scratch, work, sums, tally : see `stepper_kernels.Workspace`
+    position, energy, heat, momentum, contact : records by saved time, as in `RodHistory`
+
+    In the methods k is the number of a saved time or of the interval after it, `now` a time [s].
     """
 
     reasons = _REASONS
@@ -375,6 +388,7 @@ class LeapfrogStepper:
         return True
 
     def _too_many_events(self, k: int) -> bool:
+        """Return whether the event log is full; then set the status of the run."""
         if len(self.events) <= _MOST_EVENTS:
             return False
         self.status = Status.WORK_LIMIT

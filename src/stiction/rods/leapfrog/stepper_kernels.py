@@ -1,9 +1,12 @@
 """Steps of the nonholonomic leapfrog: drift, elastic forces, kick with contacts.
 
 A drift changes positions at constant velocities over a step h; a kick changes velocities by forces
-and contact impulses. Velocities belong to the middle of a step. Impacts, opening of contacts and
-mode changes are rare: the integration returns to Python, `impact_kernels` treats the event, and the
-next call resumes within the same step.
+and contact impulses, v+ = v- + h M^-1 (f + J^T lam) with J (v+ + v-) = 0 (docs/theory/rods,
+eq-rd-kick). M holds masses and inertias, f elastic forces and loads, lam the contact forces, and
+J v is the slip velocity. Velocities belong to the middle of a step. If a contact reaches or leaves
+the end of a rod, `integrate` returns to Python, which records the event; the next call resumes
+within the same step. Called by `leapfrog.run`. The structs below are the common arguments; w is the
+length of a kick, h that of a drift, `now` the time [s].
 
 Source: formulas sheet (docs/formulas/rods.md), section 6.
 """
@@ -107,7 +110,9 @@ class Sums(Struct):
 class Workspace(NamedTuple):
     """Work arrays, and the records of a run.
 
-    scratch, work : (33, slots), (6, slots); functions below return their parts
+    scratch : (33, slots); `strains_of`, `rod_kernels.forces_of`, `rod_kernels.loads_of`,
+        `damping_of` and `earlier_of` return views of its rows
+    work : (6, slots), without meaning between two calls
     sums, tally : tables of one element
     """
 

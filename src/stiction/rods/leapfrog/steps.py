@@ -1,4 +1,9 @@
-"""Step length of the leapfrog: given by the user, or a fraction of the stability limit."""
+"""Step length of the leapfrog: given by the user, or a fraction of the stability limit.
+
+The stability limit is 2/w with the largest angular frequency w of a rod (`rods.stability`).
+
+Source: docs/decisions/14 (fractions); docs/theory/rods, "Time integration".
+"""
 
 from __future__ import annotations
 

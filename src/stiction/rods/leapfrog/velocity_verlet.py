@@ -101,7 +101,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
-        # velocities belong to the saved time: no mean of half steps is needed
+        # velocities belong to the saved time: v and p, means of half steps, are not needed
         super()._observe(k, self.flat.v, self.flat.p)
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
@@ -110,6 +110,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         state, table, contact_set, workspace = self._tables()
         saved, forcing, log = self._saved_step(), self.forcing, (self.buffer, self.written)
         while left > 0:
+            # whole steps, until an event, a search, or the saved time
             self.sums[0].time, self.tally[0].lost = self.save[k + 1] - left * h, -1
             steps = min(left, self.most_steps)
             full_step, limit = (h if self.method.shake else 0.0), self.contact_state.limit
@@ -119,6 +120,7 @@ class VelocityVerletStepper(LeapfrogStepper):
             self.now.steps += int(done)
             left -= int(done)
             if code in (mk.PENETRATION, mk.MODE_CHANGE):
+                # split the last step at its events
                 step = self.now.steps
                 code = uk.process_events(
                     state,

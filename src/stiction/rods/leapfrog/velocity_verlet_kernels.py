@@ -4,7 +4,8 @@ A kick changes velocities by forces and impulses, a drift changes positions at c
 Positions and velocities belong to the same time. The first half kick applies the contact forces of
 the start of the step. The impulses of the second half kick satisfy the rolling constraint at its
 end. `event_localisation_kernels` locates mode changes and splits the step there. Common arguments
-are the structs of `stepper_kernels`.
+are the structs of `stepper_kernels`; w is the length of a half kick, h that of a step [s].
+`velocity_verlet.VelocityVerletStepper` calls `integrate_velocity_verlet`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".

@@ -1,7 +1,8 @@
 """Kernels of the implicit midpoint rule: rotations, tangent stiffness, Jacobian of constraints.
 
 Unknowns are six per slot, numbered 6 i + k: displacement of the node over a step [m] (k < 3), and
-rotation vector of the element in space [rad]. Arrays r, q, mat are those of `rod_kernels`.
+rotation vector of the element in space [rad]. Arrays r, q, mat are those of `rod_kernels`. Called
+by `midpoint.run`; `statics` uses the tangent stiffness too.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """
@@ -89,6 +90,12 @@ def difference_forces(
     Elastic forces at the midpoint of the step are differentiated by central differences. A slot
     acts on its neighbours only, so every third slot is changed in one evaluation (colouring).
     Internal damping has the derivative of stiffness times 2 `retard` / h.
+
+    Parameters
+    ----------
+    retard : (slots,) retardation times [s]
+    unknown : (6 slots,) changes over the step of h [s]
+    scratch, work : (24 or more, slots), (6 or more, slots) work arrays
     """
     size = r.shape[1]
     table = np.zeros((size, 6, 3, 6))
@@ -179,7 +186,10 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
 
 @kernel
 def constraint_jacobian(contacts: Contacts, jacobian: Matrix) -> None:
-    """Set J (3 contacts, unknowns): slip of closed contacts [m] is J times the unknowns."""
+    """Set J (3 contacts, unknowns): slip of closed contacts [m] is J times the unknowns.
+
+    jacobian : zero on entry
+    """
     for c in range(contacts.shape[0]):
         k, x = contacts[c], 3 * c
         if k.mode < ROLL:

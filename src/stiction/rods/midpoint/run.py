@@ -2,7 +2,9 @@
 
 Each step of length h solves 2 M (u / h - v) / h = f(midpoint) + J^T lam and J u = 0 by Newton's
 method. Unknowns are u, the change of positions and frames over the step, and the contact forces
-lam. The tangent is banded; its Schur complement gives an equation for lam alone.
+lam. The tangent is banded; its Schur complement gives an equation for lam alone. M holds masses and
+inertias, v the velocities at the start of the step, J the Jacobian of the slip; `now` is the time
+at the start of a step [s].
 
 Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """
@@ -90,7 +92,15 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
 
 
 class _Midpoint(LeapfrogStepper):
-    """Stepper of the midpoint rule; `LeapfrogStepper` saves states, events and checkpoints."""
+    """Stepper of the midpoint rule; `LeapfrogStepper` saves states, events and checkpoints.
+
+    Attributes
+    ----------
+    change : (6 slots,) unknowns of the step: displacements [m] and rotation vectors [rad]
+    middle : r, q, v, p at the midpoint of the step
+    lam : (3 contacts,) contact forces [N], those of the last step as the first iterate
+    arm : (slots, 6) 1 for forces, the rest length of the rod for torques [m]
+    """
 
     def __init__(self, rods: Rods, method: RollingMidpoint, request: Request) -> None:
         self.implicit = method
@@ -107,10 +117,12 @@ class _Midpoint(LeapfrogStepper):
             self.arm[first : first + rod.elements, 3:] = rod.rest_length
 
     def _copies(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return copies of r, q, v, p."""
         f = self.flat
         return f.r.copy(), f.q.copy(), f.v.copy(), f.p.copy()
 
     def _start(self) -> None:
+        """Save the first sample; velocities belong to the saved times, without a half kick."""
         self._project_start()
         self._observe(0, self.flat.v.copy(), self.flat.p.copy())
         self._note_start()
@@ -228,7 +240,10 @@ class _Midpoint(LeapfrogStepper):
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
-        """Return the residual (6 slots,) and the scale of its forces [N]; set the midpoint."""
+        """Return the residual (6 slots,) and the scale of its forces [N]; set the midpoint.
+
+        The residual is 2 M (u / h - v) / h - f(midpoint) - J^T lam, zero for fixed unknowns.
+        """
         f = self.flat
         r, q, v, p = self.middle
         change = unknown.reshape(-1, 6)
@@ -282,6 +297,7 @@ class _Midpoint(LeapfrogStepper):
             f.r, f.q, f.mat, f.drags.retardation, self.flags, unknown, h, self.scratch, self.work
         )
         matrix = banded(table, f.mat, self.middle[1], h)
+        # one solution for the residual, and one for each column of J^T
         free = np.repeat(np.array([f.material.free, f.material.turns]) > 0.0, 3, axis=0).T.ravel()
         allowed = jacobian * free
         right = np.column_stack([-residual, allowed.T])
@@ -317,6 +333,7 @@ class _Midpoint(LeapfrogStepper):
             force, torque = force + pull[:3], torque + pull[3:]
             work = clamp_power(self.middle[1], v, p, force, torque, f.driven)
             self.sums[0].external -= h * work
+        # state at the end: r + u, and velocities by 2 u / h - v
         change: Any = self.change.reshape(-1, 6)
         f.r[:] += change[:, :3].T
         turned(f.q.copy(), change, 1.0, f.q)

@@ -10,7 +10,8 @@ Symbols: n normal, b1, b2 tangents, a radius, P impulses (along n, b1, b2) [N s]
 velocity of nodes [m/s], z = a n x w of elements [m/s], m = n x d3 with the third director d3 of an
 element. Arrays r, q, v, p, mat are those of `rod_kernels`; p is the angular momentum over the
 inertia J across the axis [1/s]. `free` is 1/mass of nodes and `turns` 1/J of elements, both 0 at a
-support. An element of the table `Node` also holds the data of the rod element after the node.
+support. An element of the table `Node` also holds the data of the rod element after the node; k is
+its number, `plane` the element of `Plane`. Called by `plane.stepper_kernels`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
@@ -445,6 +446,8 @@ def contact_work(nodes: Nodes, half: float) -> float:
     remainder cancels between two half kicks with the same impulses. A first half kick with new
     impulses that decelerates the slip counts all of its tangential work as heat; the normal work
     stays in the remainder.
+
+    half : SECOND_HALF, REPEATED_HALF or FIRST_HALF
     """
     remainder = 0.0
     for k in range(nodes.shape[0]):
@@ -463,7 +466,7 @@ def contact_work(nodes: Nodes, half: float) -> float:
             if half == FIRST_HALF and decelerates:
                 power = 0.5 * (power + p1 * ux + p2 * uy)
         heat = max(0.0, -power)
-        # the law holds here: `record_extremes` adds up what friction gives
+        # the law holds at this end: heat below zero is work of friction, see `record_extremes`
         if half == SECOND_HALF and node.slips == 1:
             heat = -power
         node.heat += heat

@@ -1,4 +1,8 @@
-"""A rod in frictional contact with a rigid plane: rolling, slip, impacts and opening."""
+"""A rod in frictional contact with a rigid plane: rolling, slip, impacts and opening.
+
+`RodOnPlane` has the data of the system and checks them; `plane.run` integrates its motion with the
+method `PlaneLeapfrog`.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +88,8 @@ class RodOnPlane(Declared):
                 _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
         if not np.isfinite(self.rod.section.radius):
             why = "the plane touches the surface of the rod."
-            _refuse("rod.section", "no radius", "a section with a radius", why, "take Circular.")
+            try_ = "give a CircularSection."
+            _refuse("rod.section", "no radius", "a section with a radius", why, try_)
         if self.friction is not None:
             self.friction.table(self.rod.elements + 1)
         gaps = self.gaps(self.rod.nodes())
@@ -111,4 +116,5 @@ class RodOnPlane(Declared):
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the ModelError of a field."""
     raise ModelError(f"RodOnPlane.{name}", got, needs, why, try_)

@@ -91,7 +91,19 @@ class Progress(Struct):
 
 
 class _PlaneStepper:
-    """The stepper of a run; kernels change its arrays in place."""
+    """The stepper of a run; kernels change its arrays in place.
+
+    Attributes
+    ----------
+    basis : (3, 3) rows n, b1, b2 of the plane
+    contacts, tallies, buffer : tables `Node` (slots,), `Tally` (1,) and `Event` of `kernels`
+    scratch : see `stepper_kernels`
+    position, force : (saved, nodes, 3) [m], contact force [N] in space
+    energy : (saved, 5) kinetic, stored, external work, impact loss, numerical dissipation [J]
+    heat, gap, mode : (saved, nodes) friction heat [J], gap [m], mode
+    slip : (saved, nodes, 2) slip velocity along b1, b2 [m/s]
+    momentum : (saved, 3) [kg m/s]
+    """
 
     def __init__(self, system: RodOnPlane, method: PlaneLeapfrog, request: Request) -> None:
         self.system, self.method, self.request = system, method, request

@@ -3,8 +3,10 @@
 A step is a half kick, a drift that ends at the first impact, a half kick, and the impact. A half
 kick changes velocities by forces and impulses over half the step. The second one solves Coulomb's
 law (`kernels`) for the velocity at the end of the step; the first one of the next step repeats its
-impulses, so rolling does no work. Arrays are those of `kernels`; `scratch` (30, slots) contains
-forces and copies.
+impulses, so rolling does no work. Arrays are those of `kernels`: r, q, v, p the state, `mat` the
+table of materials, `nodes`, `plane`, `tally` and `events` its tables, `written` (1,) the number of
+events. `scratch` (30, slots) contains forces and copies; w is the length of a kick, `now` the time
+[s]. `plane.run` calls `integrate` from one saved time to the next.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """

@@ -1,5 +1,8 @@
 """Extreme values of contacts over all steps of a run, for the checks of the audit.
 
+The steppers call `update_extremes` after each step, so that the audit does not depend on the saved
+times; `rods.outcome` compares the extremes with their limits.
+
 Source: formulas sheet (docs/formulas/rods.md), sections 2 to 4.
 """
 

@@ -1,6 +1,8 @@
 """Saved state of rods: motion, internal forces, reactions and constants, as named variables.
 
-The energy ledger can be recomputed from them.
+`_COLUMNS` lists the variables with units and meaning; an array has the shape (saved times, parts,
+components). The energy ledger can be recomputed from them. The steppers of `leapfrog`, `midpoint`
+and `plane` call `StateRecord.record` at each saved time.
 """
 
 from __future__ import annotations
@@ -125,6 +127,7 @@ class StateRecord:
             self.arrays["partner_point"] = np.zeros((saves, flat.partners, 2, 3))
 
     def _is_saved(self, name: str) -> bool:
+        """Return whether a variable is saved: loads only if there are such loads."""
         return {"varying_force": self.varying, "applied_moment": self.has_moments}.get(name, True)
 
     def record(

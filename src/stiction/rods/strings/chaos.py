@@ -48,7 +48,7 @@ _DEFAULT_STEP, _NO_TOLERANCE = 5e-3, 1e300
 # a distance of two motions needs neither a second run nor located corners
 _OF_DISTANCES: dict[str, Any] = {"check": False, "corners": 0, "tolerance": _NO_TOLERANCE}
 _FIELDS = ("s1", "s2")
-# what ends a run before its end time
+# reasons why a run ends before its end time, in words
 _ENDS = {
     "breakdown": "the model ends",
     "end": "a contact point reaches a fixed end",
@@ -71,8 +71,8 @@ class Exponent(Record):
     rate : mean rate over the second half of the time [1 per time unit]
     error : standard error of that mean, from batches of blocks
     power : exponent p of a power law t^p with the same growth over that half
-    ended : what ended the run before `t_end`: "breakdown", "end" (a contact point reached a fixed
-        end), "limit" (of steps), "not finite", or "" for nothing
+    ended : reason why the run ended before `t_end`: "breakdown", "end" (a contact point reached a
+        fixed end), "limit" (of steps), "not finite", or "" if it did not
 
     Source: Benettin et al. 1980.
     """
@@ -160,6 +160,7 @@ def exponent(
         raise ModelError("exponent", got, needs, why, try_)
     given = Characteristics(step=_DEFAULT_STEP) if method is None else method
     solver = dataclasses.replace(given, **_OF_DISTANCES)
+    # two neighbouring orbits; after each block the second is moved back to the distance `size`
     ends = np.arange(0.0, t_end * (1.0 + 1e-12), block)
     request = Request(0.0, float(ends[-1]), ends)
     one, two = _neighbours(system, solver, request, field, size)
@@ -170,12 +171,14 @@ def exponent(
         distance = _distance(one, two)
         times.append(float(ends[k]))
         log_growth.append(float(np.log(distance / before)))
+        # without renormalisation the distance grows on from its present value
         before = size if two.interpolate_from(one, size / distance) else distance
     return _exponent_from_blocks(np.array(times), np.array(log_growth), _ended(one) or _ended(two))
 
 
 @functools.lru_cache(maxsize=1)
 def _exponent_of(run: Run) -> Exponent | None:
+    """Return the exponent of the motion of a run, cached for its rate and error; None if short."""
     system, method = run.system, run.method
     assert isinstance(system, RollingStrings)
     if not isinstance(method, Characteristics):
@@ -235,7 +238,7 @@ def _neighbours(
 
 
 def _ended(path: Path) -> str:
-    """Return what ended a path, as in `Exponent.ended`."""
+    """Return the reason why a path ended, as in `Exponent.ended`."""
     kernels = path.kernels
     names = {
         kernels.NO_SUBSONIC_ROOT: "breakdown",

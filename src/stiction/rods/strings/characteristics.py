@@ -3,10 +3,10 @@
 The contact scatters waves by an exact law; they return from the ends, or around the circle, after a
 delay that depends on the path of the contact. The remaining unknown is this path, the solution of a
 differential equation with delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>. `solve_strings`
-integrates it, and a second time with twice the step (the twin) for the audit check `converged` and
-`agrees_until`.
+integrates it. The audit check `converged` and the quantity `agrees_until` need a second integration
+with twice the step, the twin.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -93,6 +93,10 @@ def _quiet(request: Request) -> Request:
 class Path:
     """The integration of one contact path: arrays of the kernels, checkpoints and results.
 
+    The structs of `state` describe the arrays: `parameters`, `contact` and `progress` with one
+    element (`now` is that of `progress`), `pair` with strings and waves, `samples` (t,) contacts at
+    the saved times `targets` (t,), counted from the start, and `queue` (4, n) indices of corners.
+
     Raises
     ------
     ModelError : if the strings have drag, or the step is too short for `max_steps`.
@@ -170,6 +174,7 @@ class Path:
         run_to_end(self._loop(name, others), self.request.progress, self.request.checkpoint)
 
     def _loop(self, name: str, others: State) -> Generator[Pause, None, None]:
+        """Integrate in parts of two percent of the saved times, with a pause after each."""
         size, now = self.targets.size, self.now
         while now.flag == self.kernels.REACHED and now.done < size:
             self.advance(min(size, now.done + max(1, size // 50)))

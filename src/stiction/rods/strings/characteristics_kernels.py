@@ -9,9 +9,14 @@ which the classical Runge-Kutta method integrates.
 The four waves are numbered as in `state`. Outgoing waves are stored as cubics. `queue` (wave, n)
 contains the indices of the cubics that begin at a corner, a jump of the wave or of a derivative.
 `parameters`, `contacts` and `progress` are tables of one element. Primes are rates, V is the mean
-velocity <v_t> of string v at the contact, lam the contact force.
+velocity <v_t> of string v at the contact, lam the contact force. `characteristics.Path` calls
+`integrate`, as do blocks of a study.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
+Arguments: `par`, `contact` and `now` are the elements of these tables, `pair` has both strings and
+their waves, f or m is the number of an outgoing or incoming wave, `step` has five moments of a step
+of length h, and flags are the constants below.
+
+Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -308,13 +313,13 @@ def extend_many(f: int, x: Matrix, y: Matrix, pair: Pair) -> None:
 
 @kernel
 def part_of_area(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
-    """Return the integral of a cubic with these coefficients from 0 to d."""
+    """Return the integral of the cubic c0 + c1 x + c2 x^2 + c3 x^3 from 0 to d."""
     return d * (c0 + d * (c1 / 2.0 + d * (c2 / 3.0 + d * c3 / 4.0)))
 
 
 @kernel
 def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> float:
-    """Return the integral of the square of a cubic with these coefficients from 0 to d."""
+    """Return the integral of the square of the cubic c0 + c1 x + c2 x^2 + c3 x^3 from 0 to d."""
     low = c0 * c0 + d * (c0 * c1 + d * (2.0 * c0 * c2 + c1 * c1) / 3.0)
     high = (c0 * c3 + c1 * c2) / 2.0 + d * (2.0 * c1 * c3 + c2 * c2) / 5.0
     return d * (low + d * d * d * (high + d * d * (c2 * c3 / 3.0 + d * c3 * c3 / 7.0)))

@@ -1,8 +1,10 @@
 """Kernels that evaluate fields and energies of strings from the stored waves, at any time.
 
 A point x at a time t is on two characteristics, whose waves R and L are stored as cubics
-(`characteristics_kernels`): u_t = (R + L) / 2, and u follows from their running integrals. There is
-no mesh. `guide` (wave, n) is a look-up table for the cubic at a coordinate, set by `guide_waves`.
+(`characteristics_kernels`): u_t = (R + L) / 2, c u_x = (L - R) / 2, and u follows from running
+integrals of the waves. The energy density is (u_t^2 + c^2 u_x^2) / 2 = (R^2 + L^2) / 4, kinetic
+minus elastic energy R L / 2. There is no mesh. `guide` (wave, n) is a look-up table for the cubic
+at a coordinate, set by `guide_waves`. `characteristics.Path.history` calls these kernels.
 Functions with the ending `_numpy` are the NumPy fallbacks of the kernels after them. Index arrays
 and coordinates have the shape (2, n): row 0 for R, row 1 for L.
 
@@ -408,10 +410,16 @@ def _evaluate(
     guide: Ints,
     at: _Panels,
 ) -> None:
-    """Set the waves of string i on panels, and find panels that do not resolve them."""
+    """Set the waves of string i on panels, and find panels that do not resolve them.
+
+    `missed` is the Gauss sum of R^2 + L^2 over a panel minus the exact integral, the difference of
+    the running integrals at its ends. Panels in which it exceeds `limit` are to be halved, unless
+    each wave is a single cubic there.
+    """
     each, string = gauss.shape[0] + 2, pair.strings[i]
     c = string.speed
-    # whole arrays are evaluated, without slices; entries after `count` are not used
+    # whole arrays are evaluated, without slices; entries after `count` are not used. Then the end
+    # points move from the Gauss points beside them to the ends of the panel
     _locate_characteristics(i, at.x, t, s, pair, at.wave_of, at.coordinate, at.sign)
     for n in range(count):
         a, b, out = n * each, n * each + each - 1, at.width[n] * gauss[0] / c

@@ -3,7 +3,7 @@
 Two runs from nearby initial states are compared. In a chaotic motion their distance grows as
 exp(rate t) up to the size of the motion; in a regular motion it is bounded or grows as a power of
 t. A finite time does not distinguish these by one number, so both fits are returned with their
-errors.
+errors. The spectrum is the periodogram of one variable of a run, with a window.
 
 Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet
 (docs/formulas/rods.md), section 5.
@@ -127,6 +127,7 @@ def growth(
             "the two runs differ in one initial number, and all saved states stay in memory.",
             "give field = 's2', or fewer saves.",
         )
+    # the run and its neighbour, compared at the times that both have reached
     solver = method_for(system, Characteristics() if method is None else method)
     request = Request(0.0, float(t_end), np.linspace(0.0, float(t_end), saves))
     one = solver.solve(system, request)
@@ -291,6 +292,7 @@ def spectrum(
     # the average of equal numbers may be rounded
     mean = np.average(signal, weights=weights) if np.ptp(signal) > 0.0 else signal[0]
     signal = (signal - mean) * weights
+    # one-sided periodogram step |F|^2 / (pi sum w^2), with the discrete Fourier transform F
     step = float(gaps.mean())
     omega = np.asarray(2.0 * np.pi * np.fft.rfftfreq(signal.size, step), dtype=np.float64)
     power = np.abs(np.fft.rfft(signal)) ** 2

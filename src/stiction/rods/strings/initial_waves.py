@@ -2,7 +2,9 @@
 
 d'Alembert's waves R = u_t - c u_x and L = u_t + c u_x at t = 0 are functions of the coordinates of
 their characteristics, xi = t - x/c and eta = t + x/c. They are stored in smooth intervals between
-corners of the data. So the method of characteristics needs no separate initial phase.
+corners of the data. So the method of characteristics needs no separate initial phase. At fixed
+ends the data are continued by reflection with opposite sign. `characteristics.Path` calls
+`initial_waves` once.
 
 `harmonic_start` starts the harmonic that `characteristics` integrates by Duhamel's formula.
 """

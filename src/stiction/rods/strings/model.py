@@ -1,6 +1,6 @@
 """Two strings in rolling contact at one moving point: parameters of the reduced model.
 
-Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet (docs/formulas/rods.md), section 5.
+Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
 from __future__ import annotations
@@ -254,5 +254,6 @@ class RollingStrings(Declared):
 
 
 def _pair(value: object) -> tuple[float, float]:
+    """Return a checked field of two numbers as floats."""
     first, second = np.asarray(value, dtype=np.float64)
     return float(first), float(second)

@@ -1,4 +1,8 @@
-"""Run of strings from the arrays of a method: variables, energy ledger, event, audit."""
+"""Run of strings from the arrays of a method: variables, energy ledger, event, audit.
+
+`characteristics` and `strands` fill a `StringHistory`; `build_run` returns the run with it, so that
+the results of both methods have the same names. All numbers are dimensionless.
+"""
 
 from __future__ import annotations
 

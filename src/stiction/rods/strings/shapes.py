@@ -1,7 +1,8 @@
 """Initial shapes and velocities of strings: sines, bumps, plucks, samples, sums, functions.
 
 A `Shape` is a function of the position x on 0 <= x <= length. With fixed ends it must vanish at
-both; on a circle it has the period `length`. All quantities are dimensionless.
+both; on a circle it has the period `length`. All quantities are dimensionless. `RollingStrings`
+checks shapes, `initial_waves` and `strands` evaluate them.
 """
 
 from __future__ import annotations
@@ -245,10 +246,12 @@ class Pluck(Shape):
         return np.array([self.at])
 
     def _away(self, x: Floats, length: float) -> Floats:
+        """Return the distance from the corner on a circle, with sign, at most half the length."""
         away = x - self.at
         return np.asarray(away - length * np.round(away / length))
 
     def _check(self, length: float) -> None:
+        """Raise ModelError if the corner is not between the ends."""
         if not 0.0 < self.at < length:
             raise ModelError(
                 "Pluck.at",
@@ -293,11 +296,13 @@ class Samples(Shape):
         return np.asarray(self._spline(ends)(np.asarray(x) / length, nu=1) / length)
 
     def _spline(self, ends: str) -> Any:
+        """Return the spline of the values over x / length."""
         return _spline(np.asarray(self.values).tobytes(), ends)
 
 
 @functools.lru_cache(maxsize=64)
 def _spline(raw: bytes, ends: str) -> Any:
+    """Return the spline through values given as bytes, which can be a key of the cache."""
     from scipy.interpolate import make_interp_spline
 
     values = np.frombuffer(raw)

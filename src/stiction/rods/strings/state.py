@@ -8,7 +8,8 @@ Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3), wit
 and L = u_t + c u_x. Each is stored as cubics between knots, over the coordinate of its
 characteristics, xi = t - s/c for R and eta = t + s/c for L. Incoming waves (0 R-, 1 L+ of u, 2 and
 3 of v) are outgoing waves after a reflection or a turn. A corner is a jump of a wave or of a
-derivative. Checkpoints save the fields by their names.
+derivative. Checkpoints save the fields by their names. `characteristics.Path` makes the tables,
+`characteristics_kernels` changes them.
 """
 
 from __future__ import annotations

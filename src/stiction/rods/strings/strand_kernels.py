@@ -2,13 +2,15 @@
 
 The velocities of the rolling constraint are averaged with the Gaussian, and the contact force acts
 with the same Gaussian, so energy is conserved. Free vibration of the modes is exact; an
-integrating-factor Runge-Kutta scheme adds the contact force.
+integrating-factor Runge-Kutta scheme (Lawson 1967) adds the contact force. `strand_state` calls
+these kernels.
 
 Index 0 of an array is u, index 1 is v. Mode k of strand i has the shape psi_k, the amplitude a[i,
 k] and the rate p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i =
 0, V_i = sum_k bump_k psi_k(s_i) p_k. The generalised force on mode k of strand i is -pull_i norm_k
 bump_k psi_k(s_i), with pull = (lam, -F lam + r V_2), contact force lam and rolling resistance r.
-All quantities are dimensionless.
+In the arguments m are the `Strands`, x is the `State`, and h the step. All quantities are
+dimensionless.
 
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
 (docs/formulas/rods.md), section 5.

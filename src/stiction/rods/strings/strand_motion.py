@@ -4,7 +4,8 @@ In the rolling constraint, averages with a Gaussian B of unit integral replace t
 V_i = int B(x - s_i) u_t dx. The contact force acts with the same Gaussian, so energy is conserved.
 The strands are expanded in normal modes, whose free vibration is exact; their number is that of a
 chain of `cells` springs. The error is of first order in the width of the bump;
-`strands.extrapolated` removes it. All quantities are dimensionless.
+`strands.extrapolated` removes it by Richardson extrapolation (`to_zero_width`). All quantities are
+dimensionless. `strands` calls these functions.
 
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
 (docs/formulas/rods.md), section 5.
@@ -140,6 +141,7 @@ def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floa
     sizes, sorted_values = sizes[order], np.asarray(values)[order]
 
     def limit(x: Floats, y: Floats) -> Floats:
+        """Return the interpolating polynomial at 0, with Lagrange's weights."""
         weights = [np.prod([b / (b - a) for b in x if b != a]) for a in x]
         return np.asarray(np.tensordot(np.array(weights), y, axes=1))
 

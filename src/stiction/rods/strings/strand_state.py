@@ -1,7 +1,10 @@
 """State of two strings (strands) coupled over a Gaussian (bump): modes and contact points.
 
 `StrandState` expands the initial data in normal modes, advances them by `strand_kernels`, and
-returns the motion with its energies. All quantities are dimensionless.
+returns the motion with its energies. Modes are sin(kappa x) on fixed ends and 1, cos(kappa x),
+sin(kappa x), ... on a circle; the Gaussian of the standard deviation `width` multiplies their
+values at the contact by exp(-(kappa width)^2 / 2). `strand_motion` calls it. All quantities are
+dimensionless.
 """
 
 from __future__ import annotations
@@ -212,7 +215,11 @@ class StrandState:
         check_count("progress", int(self.now.ended), sk.REACHED, sk.NOT_FINITE)
 
     def motion(self, time: Floats) -> StrandMotion:
-        """Return the saved motion at `time` (t,), from which sums of steps differ by rounding."""
+        """Return the saved motion.
+
+        time : (t,) requested times, which replace the times of the samples: these are sums of
+            steps, with rounding errors
+        """
         now, start = self.now, float(time[0])
         samples: npt.NDArray[Any] = self.samples.rows[: now.saved]
         amplitude, velocity = (

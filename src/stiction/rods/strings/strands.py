@@ -42,6 +42,7 @@ def strand_pair(system: RollingStrings) -> StrandPair:
     ends, lengths = system.ends, system.lengths
 
     def function(shape: Shape | None, length: float) -> Callable[[Floats], Floats]:
+        """Return a shape as a function of position; zero for None."""
         if shape is None:
             return lambda x: np.zeros(x.shape)
         return lambda x: shape.value(x, length, ends)
@@ -290,7 +291,7 @@ def extrapolated(
         )
     limit, doubt = to_zero_width(sizes.tolist(), np.array(values))
     asked = slice(times.size - wanted.size, None)
-    # in the order of `values`
+    # rows of `limit` have the order of `values`
     s1, s2, contact_force, u1, v1 = limit[:, asked]
     return Extrapolated(
         time=wanted,

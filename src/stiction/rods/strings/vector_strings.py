@@ -139,6 +139,7 @@ class VectorStrings(Declared):
 
     @property
     def _arm(self) -> Floats:
+        """(3, 3) matrix of kappa x, with kappa = (0, 2 radius, 0) [m]."""
         a = 2.0 * self.radius
         return np.array([[0.0, 0.0, a], [0.0, 0.0, 0.0], [-a, 0.0, 0.0]])
 
@@ -146,7 +147,6 @@ class VectorStrings(Declared):
         """Return (3, 3) slip velocity per force of a point contact with these speeds [m/(N s)].
 
         rate1, rate2 : speeds of the contact along both rods [m/s]
-
 
         A point force F changes the mean velocity of a wave by c F / (2 (c^2 - rate^2)).
 
@@ -289,7 +289,16 @@ def vector_motion(
 
 
 class _Integrator:
-    """Modes of both strings and the contact; an integrating-factor scheme of order 4."""
+    """Modes of both strings and the contact; an integrating-factor scheme of order 4.
+
+    Attributes
+    ----------
+    y, p : (2, 6, k) amplitudes of the six waves of both rods in k sine modes, and their rates
+    s : (2,) contact points [m]
+    kappa, bump : (k,) wave numbers [1/m], and factors of the Gaussian at the contact
+    omega : (6, k) angular frequencies [rad/s]
+    grips : (2, 3, 6) slip velocity per rate of each wave, see `VectorStrings.grips`
+    """
 
     def __init__(self, system: VectorStrings, width: float) -> None:
         to_end = min(system.s1, system.s2, system.length - system.s1, system.length - system.s2)
@@ -332,12 +341,14 @@ class _Integrator:
         change of the rates p that satisfies the condition itself.
         """
         system = self.system
+        # averages over the bump: velocities, gamma' and Gamma' at both contacts
         psi, slope, curve = self.bump_modes(s)
         mean = np.einsum("imk,ik->im", p, psi)
         shapes = system.waves[1]
         bend = np.einsum("imk,ik->im", p, slope) @ shapes.T
         bent = np.einsum("imk,ik->im", y, curve) @ shapes.T
         rates = system.contact_rates(mean @ shapes.T, bend[:, :3], bent[:, :3])
+        # rates of the mean velocities without lam; `weight` is the change of the slip rate by lam
         pull = -np.einsum("imk,ik->im", self.omega**2 * y, psi)
         pull += rates[:, None] * np.einsum("imk,ik->im", p, slope)
         norm = 2.0 / system.length
@@ -361,6 +372,7 @@ class _Integrator:
 
         # classical Runge-Kutta stages in variables that are constant in free vibration
         def free_vibration(y: Floats, p: Floats) -> tuple[Floats, Floats]:
+            """Return amplitudes and rates after half a step of free vibration."""
             return cos * y + sin / self.omega * p, cos * p - self.omega * sin * y
 
         for _ in range(steps):
@@ -401,6 +413,7 @@ class _Integrator:
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the ModelError of a field."""
     raise ModelError(f"VectorStrings.{name}", got, needs, why, try_)
 
 

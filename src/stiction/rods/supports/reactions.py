@@ -1,4 +1,9 @@
-"""Supports of rod ends and their reactions, from the balance of momentum of supported nodes."""
+"""Supports of rod ends and their reactions, from the balance of momentum of supported nodes.
+
+The reaction force is R = m a - F, with the mass m, the prescribed acceleration a and the sum F of
+all other forces on the node, and correspondingly for moments. `state.record` calls it at each saved
+time.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ __all__ = ["PIN", "Support", "reactions", "supports_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# what a support fixes: the position of the node, the section, or the last element
+# kinds of supports: they fix the position of the node, the section, or the last element
 PIN, SECTION, ELEMENT = 1, 2, 3
 
 

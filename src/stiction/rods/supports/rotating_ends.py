@@ -2,7 +2,8 @@
 
 The angle is proportional to the load factor. A clamp may slide along its axis of rotation. Then the
 whole problem is rotated so that this axis is the first axis of space, and the boundary condition
-fixes single components.
+fixes single components. r (3, k) are positions of nodes, q (4, k) quaternions of frames, w first.
+`statics.StaticRod` has a `RotatingEnds`.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ def check_supports(rod: CosseratRod) -> None:
 
 
 def _slides(end: object) -> bool:
+    """Return whether the node of an end moves along the axis of its clamp."""
     return isinstance(end, Turned) and end.slides
 
 

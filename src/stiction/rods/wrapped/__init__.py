@@ -1,3 +1,7 @@
-"""Statics of one rod in contact with rigid bodies along arcs, with exact Coulomb friction."""
+"""Rods in contact along arcs, with bodies and each other: implicit steps, exact Coulomb friction.
+
+`stepper` takes the steps of the methods `Quasistatic` and `ImplicitEuler`, `problem` solves each,
+`contact` has the laws, `pairs` and `curves` the geometry, `outcome` makes the run.
+"""
 
 __all__: list[str] = []

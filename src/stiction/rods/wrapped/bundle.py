@@ -1,4 +1,7 @@
-"""Several rods in one array of slots, with the interface of a single static rod."""
+"""Several rods in one array of slots, with the interface of a single static rod.
+
+`problem.WrappedProblem` uses the elastic forces and the tangent stiffness of all rods at once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ class StaticRods(StaticRod):
     """State, forces, stiffness and increments of rods whose slots follow one another.
 
     The slot before and the slot after each rod have no stiffness, so rods do not act on their
-    neighbours. Node i of a rod is in slot `offset + 1 + i`, and element i too.
+    neighbours. Node i of a rod is in slot `offset + 1 + i`, and element i too. Attributes are those
+    of `StaticRod`; `nodes` and `elements` are the slots of all nodes and of all elements.
 
     Verified by: tests/unit/rods/wrapped/test_wrapped_rods.py::test_rods_do_not_act_on_each_other
     """

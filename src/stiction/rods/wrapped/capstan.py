@@ -1,4 +1,9 @@
-"""Preset of a capstan: a rope wound around a fixed drum, pulled at one end."""
+"""Preset of a capstan: a rope wound around a fixed drum, pulled at one end.
+
+Without bending stiffness and radius the tensions at both ends have the ratio exp(mu angle) (Euler,
+Eytelwein); `Capstan` states that of a thick rope. `assembled` returns the rope on a helix between
+two straight strands that are tangent to it.
+"""
 
 from __future__ import annotations
 

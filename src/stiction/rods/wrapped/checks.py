@@ -1,4 +1,7 @@
-"""What the implicit methods refuse: rods, bodies and friction that they cannot solve."""
+"""Checks of rods, bodies and friction that `Quasistatic` and `ImplicitEuler` cannot solve.
+
+`stepper.Stepper` calls them before the first step, and `check_fineness` and `overlap` after each.
+"""
 
 from __future__ import annotations
 
@@ -88,6 +91,7 @@ def check_rods(
 
 
 def _check_rod(rod: CosseratRod) -> None:
+    """Raise ModelError for a rod without a radius, or with an end that is `Turned`."""
     radius = rod.section.radius
     if not radius > 0.0:
         got, needs = f"a {type(rod.section).__name__} without a radius", "a section with a radius"
@@ -104,6 +108,7 @@ def _check_rod(rod: CosseratRod) -> None:
 
 
 def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
+    """Raise ModelError for a cylinder or sphere thinner than the rods."""
     for i, partner in enumerate(partners, start=1):
         if not isinstance(partner, CylinderPartner | SpherePartner):
             continue
@@ -133,12 +138,13 @@ def check_turn(method: ImplicitContact, rods: Sequence[CosseratRod], *, self_con
 
 def check_supports(rods: Sequence[CosseratRod], mu: float) -> bool:
     """Return whether the ends hold every rod; ModelError if neither they nor friction do."""
-    # a list: each rod that nothing holds is refused
+    # a list, so that every rod is checked
     held = [_is_held(rod, mu) for rod in rods]
     return all(held)
 
 
 def _is_held(rod: CosseratRod, mu: float) -> bool:
+    """Return whether the ends of a rod prevent a rigid motion; ModelError if nothing does."""
     ends = (rod.left, rod.right)
     if any(isinstance(end, Clamped | Driven) for end in ends):
         return True
@@ -195,7 +201,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     """Raise ModelError if a given rod is inside a body or a rod, with all gaps (k,) [m]."""
     if not gap.size:
         got, needs = "rods that can touch nothing", "a free node that can touch a body or a rod"
-        why = "a rod meets itself only beyond half a circle of contact along it."
+        why = "a rod touches itself only beyond half a circle of contact along it."
         raise ModelError("Rods.rods", got, needs, why, "give a longer rod, or partners.")
     worst = int(gap.argmin())
     deepest, radius = -float(gap[worst]), contacts.radius
@@ -220,6 +226,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
 
 
 def _check_turns(rod: CosseratRod) -> None:
+    """Raise ModelError for a rod that overlaps itself, if self-contact is not computed."""
     depth = overlap([rod], [rod.nodes()])
     if depth > MOST_OVERLAP:
         distance = (2.0 - depth) * rod.section.radius

@@ -1,7 +1,7 @@
 r"""Contact of the nodes of rods with bodies and rods: slip, forces, and their derivatives.
 
 At a node the material point of contact is one radius a of the rod from it, against the normal n of
-the other side. Its slip over a step relative to the point it meets is
+the other side. Its slip over a step relative to the point that it touches is
 
     s = y - y_0 - phi x (arm) .
 
@@ -24,6 +24,8 @@ P the projection on the disk of radius mu max(0, lambda_n - c g), with another s
 iteration of the semismooth Newton method solves g = 0 where a contact is closed, s = 0 where it
 sticks, and the derivative of lambda_t = mu lambda_n d / |d|, d = lambda_t - b B^T s, where it
 slips.
+
+`problem.WrappedProblem` calls these functions in each iteration; `pairs` gives the geometry.
 
 Source: Alart and Curnier 1991; Hueeber, Stadler and Wohlmuth 2008 (active sets).
 """
@@ -63,13 +65,14 @@ _AT_BOUND = 1e-6
 
 
 class Pairs(NamedTuple):
-    """Where k contacts are, whatever the other side is: p nodes and f frames take part in each.
+    """Geometry of k contacts with bodies or rods; each acts on p nodes and f frames.
 
     Derivatives by a node are by its position. The place u of contact along a rod moves with them.
 
     radius : a of the rod [m]
     nodes, frames : (k, p), (k, f) slots
-    share, share_rate : (k, p) of the contact force on each node, and derivative by u [1]
+    share, share_rate : (k, p) fraction of the contact force on each node, and its derivative by u
+        [1]
     weight, weight_rate : (k, f) of each frame in phi, and derivative by u [1]
     place_by_node : (k, p, 3) derivative of u [1/m]
     before : (k, f, 4) frames at the start of the step
@@ -77,6 +80,8 @@ class Pairs(NamedTuple):
     normal, normal_by_node : (k, 3), (k, p, 3, 3)
     moved, moved_by_node : (k, 3), (k, p, 3, 3) y - y_0 [m]
     arm, arm_by_node : (k, 3), (k, p, 3, 3) [m]
+
+    The last two axes of a derivative are the component, and that of the node's position.
     """
 
     radius: float
@@ -219,19 +224,21 @@ def blocks(at: Kinematics, traction: Floats) -> Blocks:
     force, moment = force_and_moment(at, traction)
     tangential = force - traction[:, :1] * n
     tilt, by_place = pairs.normal_by_node, pairs.place_by_node
-    # d(lambda_n n + B lambda_t) = lambda_n dn - n (B lambda_t . dn)
+    # forces: d(lambda_n n + B lambda_t) = lambda_n dn - n (B lambda_t . dn)
     size = traction[:, 0, None, None] * np.eye(3) - n[:, :, None] * tangential[:, None, :]
     turned = size[:, None] @ tilt
     # weights of nodes and frames change with the place
     moves = force[:, None, :, None] * by_place[:, :, None, :]
     force_by_node = pairs.share[:, :, None, None, None] * turned[:, None]
     force_by_node += pairs.share_rate[:, :, None, None, None] * moves[:, None]
+    # moments: d(-a n x B lambda_t) = a (B lambda_t) x dn, since n x dB lambda_t = 0
     turned = pairs.radius * cross_matrix(tangential)[:, None] @ tilt
     moves = moment[:, None, :, None] * by_place[:, :, None, :]
     moment_by_node = pairs.weight[:, :, None, None, None] * turned[:, None]
     moment_by_node += pairs.weight_rate[:, :, None, None, None] * moves[:, None]
     direction = np.concatenate([n[:, :, None], at.basis], axis=2)
     lever = -pairs.radius * cross_matrix(n) @ direction
+    # slip: ds = dy - dphi x (arm) - phi x d(arm), and B^T s turns with the basis
     turn = (pairs.weight[:, :, None] * at.phi).sum(axis=1)
     turn_rate = (pairs.weight_rate[:, :, None] * at.phi).sum(axis=1)
     moves = np.cross(turn_rate, pairs.arm)[:, None, :, None] * by_place[:, :, None, :]
@@ -287,7 +294,7 @@ def laws(
     traction : (k, 3) lambda_n and lambda_t [N]
     mu : coefficient of friction [1]
     stiffness : c and b of the projections [N/m]
-    closed : (k,) contacts whose gap is to be zero, whatever the sign of lambda_n
+    closed : (k,) contacts whose gap is to be zero, also if lambda_n is negative
     slides : whether contacts slip whose trial traction is at the bound, instead of sticking
     viscosity : resistance of contacts that slip, added to friction [N/m]
     """
@@ -299,6 +306,7 @@ def laws(
     sticks = closed & (size <= least) & (mu > 0.0)
     slips = closed & ~sticks
     mode = np.where(sticks, STICK, np.where(slips, SLIP, OPEN))
+    # residuals of the projections for the given closed contacts; in stick c scales the slip
     unit = trial / np.where(size > 0.0, size, 1.0)[:, None]
     projected = np.where(sticks[:, None], tangential - c * at.slip, bound[:, None] * unit)
     projected[slips] -= viscosity * at.slip[slips]
@@ -306,6 +314,7 @@ def laws(
     inner = np.column_stack([np.where(closed, c * at.gap, normal), tangential - projected])
     one_sided = np.abs(normal - np.maximum(pressed, 0.0)).max(initial=0.0)
     error = max(float(one_sided), float(np.abs(inner[:, 1:]).max(initial=0.0)))
+    # open contacts: lambda = 0. Closed ones: c g = 0, and c s = 0 or the derivative of slip
     residual, by_gap = traction.copy(), np.zeros_like(traction)
     by_slip, by_traction = np.zeros((len(size), 3, 2)), np.tile(np.eye(3), (len(size), 1, 1))
     residual[closed, 0] = c * at.gap[closed]

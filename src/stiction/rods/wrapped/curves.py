@@ -6,7 +6,8 @@ Between the nodes r_1 and r_2 the axis is the cubic
 
 through both, with the slopes (r_2 - r_0)/2 and (r_3 - r_1)/2 (Catmull and Rom 1974). So its tangent
 is continuous, and a node that slides along a rod does not see its chords. Beyond an end there is a
-fourth node on the cubic through the last four.
+fourth node on the cubic through the last four. `pairs` finds the closest points of contacts with
+rods, `checks` distances of rods.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ def closest(
     high = np.minimum(nearest + 1, last).astype(np.float64)
 
     def slope(place: Floats) -> tuple[Floats, Floats]:
+        """Return minus the derivative of half the squared distance by the place, and its rate."""
         curve = curve_at(place, elements)
         support = nodes[curve.nodes]
         x, dx, ddx = (
@@ -116,9 +118,11 @@ def closest(
         away = points - x
         return (away * dx).sum(axis=1), (away * ddx - dx * dx).sum(axis=1)
 
+    # a minimum is bracketed between the neighbours of the nearest node
     inside = (slope(low)[0] > 0.0) & (slope(high)[0] < 0.0)
     place = nearest.astype(np.float64)
     for _ in range(_ITERATIONS):
+        # Newton's method, with bisection if a step leaves the bracket
         value, rate = slope(place)
         low, high = np.where(value > 0.0, place, low), np.where(value > 0.0, high, place)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,8 @@
-"""Ready systems of a rod tied to a cylinder: half hitch and clove hitch."""
+"""Ready systems of a rod tied to a cylinder: half hitch and clove hitch.
+
+`hitch` returns the rod on a given curve, for `Quasistatic`: helical turns around the post at fixed
+places along it, raised in half circles where one turn passes over another, and two straight ends.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +49,9 @@ def hitch(
     """Return a straight rod tied loosely to a post by a half hitch or clove hitch.
 
     In a half hitch the loaded end crosses over the slack end after one turn. In a clove hitch the
-    rod makes two turns, and what joins them crosses over both ends. The ends are parallel. The last
-    end bears a dead load, and the first moves towards the post, so that its tension falls until the
-    rod slips. The rod is straight without load.
+    rod makes two turns, and the part that joins them crosses over both ends. The ends are parallel.
+    The last end bears a dead load, and the first moves towards the post, so that its tension falls
+    until the rod slips. The rod is straight without load.
 
     `Quasistatic` needs friction, self-contact, `settle=False` because friction holds the
     hitch together, and `turn` = 2 pi times the distance of the axis of the rod from that of the
@@ -94,6 +98,7 @@ def hitch(
     front = front - (front @ axis) * axis
     front /= np.linalg.norm(front)
     frame = np.stack([front, np.cross(axis, front), axis])
+    # the curve in axes of the post: front, across, along
     points = _curve(a, post.radius, crossings, tail)
     needs = 2.0 * float(np.abs(points[:, 2]).max()) + 2.0 * a
     if length < needs:

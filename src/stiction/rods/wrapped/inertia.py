@@ -3,7 +3,10 @@
 With the displacements D of nodes and rotation vectors of frames in a step of length h, the
 velocities at its end are w = D / h, and the momenta p = M w. Elastic forces, loads and tractions at
 the end of the step balance the inertial forces (p - p0) / h and the drag C w. An element of a round
-rod has the moment of inertia I about its diameters and 2 I about its axis.
+rod has the moment of inertia I about its diameters and 2 I about its axis. `problem` adds these
+forces and their derivatives to the equations of statics.
+
+Source: docs/decisions/41-wrapped-rods.md, "Motion".
 """
 
 from __future__ import annotations
@@ -75,10 +78,15 @@ class Inertia(NamedTuple):
         return np.stack([self.mass * velocity[0], self.element * (velocity[1] + along)])
 
     def entries(self, q: Floats, h: float, free: Ints) -> tuple[Ints, Floats]:
-        """Return places (2, k) and values of the derivative of inertial forces and drag.
+        """Return rows and columns (2, k), and values of the derivative of inertial forces and drag.
 
-        Terms of the order of the rotation in a step are left out.
+        For an element of the axis d it is I (1 + d d^T) / h^2. Terms of the order of the rotation
+        in a step are left out.
 
+        Parameters
+        ----------
+        q : (4, slots) frames
+        h : length of the step [s]
         free : numbers of the unknowns, six of each slot, that no support fixes
         """
         axis = third_directors(q)

@@ -1,4 +1,7 @@
-"""Ready systems of rods in contact with themselves: overhand knots, plectonemes."""
+"""Ready systems of rods in contact with themselves: overhand knots, plectonemes.
+
+Each function returns one straight rod on a given curve, from which `Quasistatic` finds equilibria.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Rigid bodies that a rod is wrapped around: distance, normal, curvature and prescribed motion."""
+"""Rigid bodies that a rod is wrapped around: distance, normal, curvature and prescribed motion.
+
+The normal is the gradient of the distance d from the surface, the curvature its second derivative:
+(1 - n n^T) / r at the distance r from the centre of a sphere, without the axis for a cylinder, zero
+for a plane. `pairs` calls `surface_at`; `problem` and `outcome` call `placement_at`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Placement(NamedTuple):
-    """Where a rigid body is: `turn` (3, 3) from its start about the pivot, which is at `pivot`."""
+    """Where a rigid body is: its rotation `turn` (3, 3) since the start, and `pivot` (3,) [m]."""
 
     turn: Floats
     pivot: Floats
@@ -40,12 +45,18 @@ class Surface(NamedTuple):
 
 
 def elapsed(time: float, rise: float) -> float:
-    """Return the integral of a velocity factor that grows linearly to one in `rise` [s]."""
+    """Return the integral [s] of a velocity factor that grows linearly to one in `rise` [s].
+
+    time : since the start [s]
+    """
     return time - 0.5 * rise if time >= rise else 0.5 * time**2 / rise
 
 
 def placement_at(partner: RodPartner, time: float) -> Placement:
-    """Return where a body is; its velocities grow linearly from zero over its `rise`."""
+    """Return where a body is; its velocities grow linearly from zero over its `rise`.
+
+    time : since the start [s]
+    """
     since = elapsed(time, partner.rise)
     turn = rotation_matrix(since * np.asarray(partner.angular_velocity, dtype=np.float64))
     return Placement(turn, partner.points[0] + since * np.asarray(partner.velocity))

@@ -1,4 +1,8 @@
-"""Run of rods in contact along arcs: results with names and units, energy ledger, audit."""
+"""Run of rods in contact along arcs: results with names and units, energy ledger, audit.
+
+`run_wrapped` is the engine of `Quasistatic` and `ImplicitEuler`: it makes a `stepper.Stepper`, runs
+it to the end, and converts its saved rows (`stepper.Row`) to variables, ledger and audit.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +93,7 @@ def run_wrapped(system: RodSystem, method: ImplicitContact, request: Request) ->
         self_contact=self_contact,
         every_step=request.every_step,
     )
-    # `Row` has up to 13 numbers for each contact, and 10 for each node
+    # memory of the saved states: `Row` has up to 13 numbers for each contact, and 10 for each node
     numbers = 16 * len(stepper.slip) + 16 * len(stepper.problem.static.nodes)
     saves = len(request.save)
     if request.every_step:

@@ -1,4 +1,10 @@
-"""Contacts of the nodes of rods: which node meets which body or rod, and where they are."""
+"""Contacts of the nodes of rods: which node may touch which body or rod, and their geometry.
+
+`contacts_of` lists once the possible contacts: each free node with each body, and each node with
+the axes of later rods. `all_pairs` computes their geometry in each iteration, with derivatives by
+the nodes: gap, normal, separation y and arm of slip as defined in `contact`. The closest point u of
+a rod obeys y . X'(u) = 0, whose derivative gives du. `problem.WrappedProblem` calls both.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +42,7 @@ class Strand(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Which node meets what.
+    """The possible contacts: the node of each, and the body or rod that it may touch.
 
     node : (k,) slots of the nodes
     frame : (k, 2) slots of the frames beside them
@@ -71,7 +77,7 @@ class Reference(NamedTuple):
 
 
 def excluded(rod: CosseratRod) -> int:
-    """Return how many elements beyond a node a rod may meet itself: half a circle of contact."""
+    """Return how many elements beyond a node a rod may touch itself: half a circle of contact."""
     return math.ceil(np.pi * rod.section.radius * rod.elements / rod.rest_length) + 1
 
 
@@ -85,9 +91,10 @@ def contacts_of(
 ) -> Contacts:
     """Return the contacts of rods with bodies, and of nodes with the axes of later rods.
 
-    Of two rods only the nodes of the first meet the axis of the second: constraints on both sides
-    would depend on one another. So does a rod meet itself, at later places; in turns of a given
-    length [m], a node meets each turn once, at places up to half a turn from its own angle.
+    Of two rods only the nodes of the first touch the axis of the second, because constraints on
+    both sides would be linearly dependent. In the same way a node touches its own rod at later
+    places. With turns of a given length [m] it touches each turn once, at places up to half a turn
+    from its own angle.
     """
     parts = []
     nodes = np.concatenate([strand.free for strand in strands])
@@ -146,6 +153,7 @@ def _with_bodies(
     start: Reference,
     nodes: Floats,
 ) -> Pairs:
+    """Return the contacts of nodes with bodies."""
     count, a = contacts.bodies, contacts.radius
     points = nodes[:, contacts.node[:count]].T
     gap, normal = np.zeros(count), np.zeros((count, 3))
@@ -227,14 +235,15 @@ def _with_rod(
     )
 
 
-# what else has a second axis of nodes, or of frames; a pad takes slot 0 with no share
+# fields of `Pairs` whose second axis counts nodes, or frames; shorter ones are padded with slot 0,
+# which has no share or weight
 _BY_NODES = ("nodes", "share", "share_rate", "place_by_node")
 _BY_FRAMES = ("frames", "weight", "weight_rate", "before")
 _TENSORS = ("normal_by_node", "moved_by_node", "arm_by_node")
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:
-    """Return all contacts as one, with nodes and frames without any share where some have fewer."""
+    """Return contacts of all parts as one, padded to the largest numbers of nodes and frames."""
     out = {}
     for name in Pairs._fields[1:]:
         arrays = [getattr(part, name) for part in parts]

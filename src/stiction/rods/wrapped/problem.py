@@ -1,4 +1,11 @@
-"""The static equations of rods in contact with bodies and rods, and their Newton method."""
+"""The equations of rods in contact with bodies and rods at the end of a step, by Newton's method.
+
+Unknowns are displacements of nodes, rotation vectors of frames, and tractions lambda of contacts.
+Elastic forces, loads and contact forces are in balance, with inertia also inertial forces and drag;
+the contacts obey Signorini's and Coulomb's laws (`contact.laws`). A semismooth Newton method solves
+both together, with a sparse LU factorisation. Only closed contacts enter; contacts close and open
+when forces balance to 1e-3 (docs/decisions/41). `stepper` calls `WrappedProblem.newton`.
+"""
 
 from __future__ import annotations
 

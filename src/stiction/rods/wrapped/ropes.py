@@ -1,4 +1,8 @@
-"""Ready systems of rods in contact with each other: a rope of helical strands."""
+"""Ready systems of rods in contact with each other: a rope of helical strands.
+
+The strands are helices at equal angles around an empty middle, at the radius at which neighbours
+just touch (`exact.rods.rope_radius`), corrected for the discrete axes.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +78,7 @@ def laid_rope(
     radius = a * rope_radius(strands, lay)[0]
 
     def lines(radius: float) -> list[Helix]:
+        """Return the axes of the strands at a distance `radius` from that of the rope."""
         pitch, each = 2.0 * np.pi * radius / np.tan(lay), 2.0 * np.pi / strands
         return [
             Helix([0, 0, 0], [0, 0, 1], radius=radius, pitch=pitch, turns=turns, phase=each * k)
@@ -102,7 +107,7 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
     whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
     why, try_ = "it is the number of elements of each strand.", "give 40."
     whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
-    why, try_ = "at larger angles a strand meets its neighbours at several places.", "give 0.2."
+    why, try_ = "at larger angles a strand touches its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
         raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)

@@ -1,4 +1,10 @@
-"""Steps of rods along a history of loads, ends and bodies: equilibria, or motion."""
+"""Steps of rods along a history of loads, ends and bodies: equilibria, or motion.
+
+`problem` solves for the state at the end of a step. A step that fails is halved; after few
+iterations the next one is longer. The first equilibrium is the end of a motion against artificial
+drag. Work and friction heat are trapezoidal sums over steps. `outcome.run_wrapped` calls
+`Stepper.run`. Source: docs/decisions/41-wrapped-rods.md.
+"""
 
 from __future__ import annotations
 

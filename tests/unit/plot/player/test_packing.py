@@ -21,3 +21,12 @@ def test_what_is_packed_is_unpacked():
     assert back[1].tolist() == colours.tolist()
     assert back[2].tolist() == cells.tolist()
     assert back[3] == pytest.approx(constant)
+
+
+def test_each_coordinate_of_a_trail_has_its_own_range():
+    turn = np.linspace(0.0, 6.0, 50)
+    trail = np.stack([1e-6 * np.cos(turn), 1e3 * np.sin(turn)], axis=1)
+    packer = Packer()
+    where = packer.add(trail)
+    error = np.abs(unpacked(packer.text(), where) - trail)
+    assert (error <= np.ptp(trail, axis=0) / 65535 * 0.5001).all()

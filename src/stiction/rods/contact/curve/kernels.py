@@ -7,7 +7,10 @@ r_k - (r_(k-1) - 2 r_k + r_(k+1)) / 6, so a value depends on six nodes; it repro
 and smooth curves to order four. The control point at an end is the node; beyond it control points
 continue in a straight line. So both curves end at the last node.
 
-Weights of frames are those of the B-spline for both rules.
+Weights of frames are those of the B-spline for both rules. `contact.kernels` calls these functions
+for the geometry of contacts; the searches for contacts and overlaps call `axis_point` too. In the
+arguments r (3, slots) are the nodes of all rods [m], `first` and `count` first slot and number of
+elements of one rod, `axis` a component of space, and x a fraction of an element.
 
 Source: formulas sheet (docs/formulas/rods.md), section 3; docs/decisions/12.
 """

@@ -1,4 +1,8 @@
-"""Nodes of a rod whose contact curve (`kernels`) passes through given points."""
+"""Nodes of a rod whose contact curve (`kernels`) passes through given points.
+
+The nodes solve a tridiagonal system for the B-spline, and a second one for the fitted curve.
+`presets` calls `curve_nodes`, so that surfaces of rods touch where they should.
+"""
 
 from __future__ import annotations
 

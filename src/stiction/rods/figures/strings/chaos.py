@@ -1,4 +1,8 @@
-"""Figures of chaos: maps of Lyapunov exponents, and Poincare sections."""
+"""Figures of chaos: maps of Lyapunov exponents, and Poincare sections.
+
+`strings.chaos` calls `draw_map` with the exponents that it has computed; `StringFigures` calls
+`section` with the data of one run.
+"""
 
 from __future__ import annotations
 
@@ -124,6 +128,7 @@ def section(data: StringData) -> PaperFigure:
 
 
 def _too_few(count: int) -> ModelError:
+    """Return the error for a run with fewer than two points of the section."""
     why = "each passage of u1 through zero is one point of the section."
     try_ = "solve for longer, and save at least twenty states a period."
     got = f"a run with {count} passages of u1 through zero from below"

@@ -34,6 +34,8 @@ _LEAST_SAMPLES = 16
 class Line:
     """The spectrum of a lead harmonic, u1 or v1, and that of the same string without contact.
 
+    The lead harmonic is the coefficient of sin(2 pi x / l) of the displacement.
+
     Parameters
     ----------
     omega : (f,) angular frequencies
@@ -200,7 +202,12 @@ class StringData(RunData):
 
 
 def _power(signal: Floats, step: float) -> Floats:
-    """Return the power per angular frequency of a signal (t,), with a Hann window."""
+    """Return the power per angular frequency of a signal (t,), with a Hann window.
+
+    It is the one-sided periodogram step |F|^2 / (pi sum w^2) of the weighted signal without its
+    weighted mean, with the discrete Fourier transform F and the weights w, at all frequencies but
+    zero.
+    """
     weights = np.hanning(signal.size)
     signal = (signal - np.average(signal, weights=weights)) * weights
     density = np.abs(np.fft.rfft(signal)) ** 2 * step / (np.pi * (weights**2).sum())

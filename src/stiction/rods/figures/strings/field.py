@@ -1,4 +1,8 @@
-"""Figures of strings: the field over position and time with the contact, and its spectrum."""
+"""Figures of strings: the field over position and time with the contact, and its spectrum.
+
+The spectrum is that of the lead harmonic, the coefficient of sin(2 pi x / l); `data` computes it.
+`StringFigures` calls these functions.
+"""
 
 from __future__ import annotations
 
@@ -108,6 +112,7 @@ def field_colours() -> Colormap:
 
 
 def _size(data: StringData, name: str) -> float:
+    """Return the largest displacement of a string, or 1 if it does not move."""
     return style.largest(data.values(name)) or 1.0
 
 
@@ -153,6 +158,7 @@ def _panel(
 
 
 def _field_key(ax: Axes, data: StringData) -> None:
+    """Draw the legend: the contact line, and the ends of the model."""
     from matplotlib.lines import Line2D
 
     line = Line2D([], [], color=CONTACT, lw=1.1, label="contact")
@@ -186,6 +192,7 @@ def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
 
 
 def _decades(ax: Axes) -> None:
+    """Label at most six powers of ten of a logarithmic vertical axis."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     ax.yaxis.set_major_locator(LogLocator(numticks=6))

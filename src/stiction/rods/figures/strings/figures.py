@@ -1,4 +1,8 @@
-"""The figures of two strings in rolling contact."""
+"""The figures of two strings in rolling contact.
+
+`run.plot` of a run of strings is a `StringFigures`; each method imports the module that draws the
+figure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures of strings over time: contact points, their speed, contact force, and energies."""
+"""Figures of strings over time: contact points, their speed, contact force, and energies.
+
+All data are dimensionless arrays (t,) of a run. `StringFigures` calls these functions.
+"""
 
 from __future__ import annotations
 
@@ -191,6 +194,7 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
 
 
 def _first_samples(data: StringData, name: str, count: int) -> Floats:
+    """Return the first `count` samples of a variable."""
     return data.values(name)[:count]
 
 

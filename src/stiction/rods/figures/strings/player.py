@@ -1,4 +1,8 @@
-"""The movie of two strings: their shapes, and the contact point on both."""
+"""The movie of two strings: their shapes, and the contact point on both.
+
+Displacements and contact points at the times of the frames are cubic Hermite interpolants of saved
+values and rates. `StringFigures.movie` calls `movie_of`.
+"""
 
 from __future__ import annotations
 
@@ -59,4 +63,5 @@ def _view(data: StringData, name: str, time: Floats) -> m.View:
 
 
 def _at(place: float, x: Floats, wave: Floats) -> float:
+    """Return the displacement at a position, linear between nodes x."""
     return float(np.interp(place, x, wave))

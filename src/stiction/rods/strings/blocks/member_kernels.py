@@ -1,6 +1,8 @@
 """Kernels for b pairs of strings: contact paths, energies and fields, bitwise as in single runs.
 
-They call the kernels of single runs in `characteristics_kernels` and `field_kernels`.
+They call the kernels of single runs in `characteristics_kernels` and `field_kernels`; `members`
+calls them once for a whole block. Arrays have b members first, t saved times, n points, room for
+cubics, and q places in a queue of corners.
 """
 
 from __future__ import annotations

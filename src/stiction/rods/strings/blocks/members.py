@@ -1,6 +1,9 @@
 """Blocks of a study: pairs of strings that `Characteristics` solves in one call.
 
-Results and audit equal those of single runs; `core.block` defines blocks.
+Results and audit equal those of single runs; `core.block` defines blocks. A study calls
+`Characteristics.blocks`, which returns `blocks_of`. Members differ in a few numbers. Their paths
+are stacked in arrays (`PathArrays`), integrated with the step of the method and, for the check
+`converged`, with twice the step, and then evaluated for energies and fields.
 """
 
 from __future__ import annotations
@@ -179,6 +182,7 @@ class _BlockSolver:
         return made
 
     def _path(self, one: RollingStrings, k: int) -> Path:
+        """Return the initial arrays of a member for method k, shared if all waves are equal."""
         if not self.same_waves:
             return Path(one, self.methods[k], self.request)
         if k not in self.first:
@@ -210,6 +214,7 @@ class _BlockSolver:
         path, start = batches[0], self.request.t_start
         samples, now = path.samples, path.progress
         total = seen.energy.sum(axis=2)
+        # kinetic and elastic energy, no work and no viscous heat; K - U is half the integral of R L
         sums = np.zeros((*total.shape, 4))
         sums[:, :, 0] = 0.5 * total + 0.25 * seen.product.sum(axis=2)
         sums[:, :, 1] = total - sums[:, :, 0]
@@ -247,6 +252,7 @@ class _BlockSolver:
         return values, np.asarray(alike_mobilities(path.strings) | (alone < 1.0))
 
     def _results(self, path: PathArrays, energy: Energies, seen: Fields) -> dict[str, Array]:
+        """Return the named results at the end time."""
         last = path.samples[:, -1]
         results: dict[str, Array] = {"final.s1": last["s1"], "final.s2": last["s2"]}
         if self.fields:
@@ -318,6 +324,7 @@ def _disagreement(group: Sequence[RollingStrings], path: PathArrays, twin: PathA
 
 
 def _empty(m: int) -> Block:
+    """Return a block of m members without results."""
     return Block(
         np.zeros(m, bool), np.full(m, np.nan), np.zeros(m, np.int64), np.full(m, np.nan), {}
     )
