@@ -1,8 +1,11 @@
 """Closed forms of Filippov systems, which the event-driven solver must reproduce.
 
 The systems are a block on a belt, a relay, the normal form of a two-fold singularity, and the wheel
-on a turntable, with all derivatives written out by hand. The module uses NumPy only, so that no
-check is circular.
+on a turntable (Szalai, Jeffrey 2014, "the wheel paper"), with all derivatives written out by hand.
+At a two-fold both fields f+ and f- are tangent to the surface h = 0: with the rates
+L+- = grad h . f+- this is L+ = L- = 0. Symbols are those of docs/notation.md, "Filippov flows".
+Tests of `stiction.switching` and of the wheel's figures call these functions. The module uses NumPy
+only, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -100,10 +103,11 @@ def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
 
 
 def relay_half_period(order: int = 3) -> float:
-    """Return half the period of 1/(s + 1)^n under u = -sgn(y), n >= 3.
+    """Return half the period [1] of the cycle of the linear system 1/(s + 1)^n under a relay.
 
-    While u = -1, y + 1 = e^(-t) (c_0 + c_1 t + ... + c_(n-1) t^(n-1) / (n-1)!). The states
-    (d/dt + 1)^j y change sign after half a period T, which with E = e^(-T) gives
+    n >= 3 is `order`, y the output, and u = -sgn(y) the input: (d/dt + 1)^n y = u. While u = -1,
+    y + 1 = e^(-t) (c_0 + c_1 t + ... + c_(n-1) t^(n-1) / (n-1)!). The states (d/dt + 1)^j y change
+    sign after half a period T, which with E = e^(-T) gives
 
         c_j (1 + E) = 2 - E (c_(j+1) T + c_(j+2) T^2 / 2 + ...),
 
@@ -115,6 +119,7 @@ def relay_half_period(order: int = 3) -> float:
     if order < 3:
         raise ValueError(f"relay_half_period: order {order}; a relay cycle needs at least 3")
 
+    # c_0 - 1 if half the period is t
     def start(t: float) -> float:
         decayed = float(np.exp(-t))
         later: list[float] = []
@@ -321,6 +326,10 @@ def field_parts(
 ) -> tuple[npt.NDArray[np.inexact], npt.NDArray[np.inexact]]:
     """Return f0 and f_lam with x' = f0 + lam f_lam in scaled time, on h = 0 and g of `sign`.
 
+    h is the slip velocity of the wheel, g its rolling velocity, and lam the friction force [N],
+    -mu <= lam <= mu; the fields of both sides are f+- = f0 +- mu f_lam. Scaled time tau has
+    dt = m (beta^2 + r^2) dtau.
+
     Parameters
     ----------
     kappa, k2 : moment over force [m] and spring stiffness [N/m]
@@ -351,7 +360,10 @@ def lie_parts(
     """Return A and B of h' = B + lam A on the surface; arguments as for `field_parts`.
 
     A = -(r^2 + beta^2 sin^2 gamma) - sgn(g) kappa r cos gamma,
-    B = -p1 p2 - m (beta^2 + r^2) v Om cos gamma + r cos gamma (c1 + 2 m r v) w.
+    B = -p1 p2 - m (beta^2 + r^2) v Om cos gamma + r cos gamma (c1 + 2 m r v) w,
+
+    with the angular velocity w of the disk, Om = w - omega0, p1 = k2 (r0 - r) - c2 v + m r w^2 and
+    p2 = d r cos gamma + (beta^2 + r^2) sin gamma.
 
     Source: formulas sheet of the wheel paper, section 3.
     Verified by: tests/exact/test_switching_closed_forms.py::test_lie_parts_and_gradients
