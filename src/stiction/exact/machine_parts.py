@@ -2,10 +2,11 @@
 
 The brake is a block (mass m, spring k, damper c) on a surface of speed V, whose friction
 N mu(v) = N (mu_k + (mu_s - mu_k) exp(-|v| / v_s)) decreases with the slip rate v. The belt obeys
-Euler's equation dT/d(angle) = mu T where it slips. The joint is a bar, EA u_xx = q sgn(u_t) where it
-slips, with the friction q per length. The cable is a set of Jenkins elements (spring and friction slider in
-series). Each section below gives its source. Tests compare the scenarios of these names, which are
-all chains, with these results. The module uses NumPy only, so that no check is circular.
+Euler's equation dT/d(angle) = mu T where it slips. The joint is a bar, EA u_xx = q sgn(u_t)
+where it slips, with the friction q per length. The cable is a set of Jenkins elements (spring and
+friction slider in series). Each section below gives its source. Tests compare the scenarios of
+these names, which are all chains, with these results. The module uses NumPy only, so that no check
+is circular.
 """
 
 from __future__ import annotations

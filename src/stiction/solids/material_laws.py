@@ -4,7 +4,8 @@ A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per r
 In a plane with the out-of-plane stretch l, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with
 a = |F|^2 and j = det F of the in-plane deformation gradient F. In space I1 = a and J = j.
 `energy_derivatives` returns psi with the first and second derivatives by a, j (and I2 in space),
-from which `stress_points` computes stress and tangent.
+from which `stress_points` computes stress and tangent. The laws are in docs/theory/solids.md,
+"Materials"; energies, moduli and derivatives by ratios are in Pa.
 
 Arguments are numbers or arrays with one entry per integration point.
 """

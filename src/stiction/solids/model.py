@@ -2,7 +2,10 @@
 
 `Solid` takes these parts from the user; presets such as `StripPeeling` make them from a few
 numbers. Both expand into `Assembled`, which checks that references between the parts are valid and
-from which `equilibria.problem` builds the discrete equations.
+from which `equilibria.problem` builds the discrete equations. These are the balance of forces
+r(u) = f_int(u) + f_contact(u) - f_ext(t) = 0 at the nodes of all bodies, at finite strain
+(docs/theory/solids.md). Bodies, contacts and conditions are referred to by their positions in the
+lists, counted from 0. This module computes nothing; it declares and checks.
 """
 
 from __future__ import annotations

@@ -4,8 +4,15 @@ While a time step is set, residual and tangent are those of the generalised-alph
 
     M a_m + (1 - alpha_f) G(u, v, t) + alpha_f G_0 = 0,    a_m = (1 - alpha_m) a + alpha_m a_0,
 
-with G = internal forces - loads + dampers at the end of the step, and G_0 at its start. Without a
-time step they are those of equilibrium, or of the gradient flow towards it.
+with G = internal forces - loads + dampers at the end of the step, and G_0 at its start. The
+unknowns are the displacements u at the end; Newmark's relations give v and a (`Step.rates`), so the
+tangent is
+
+    K = (1 - alpha_m) / (beta dt^2) M + (1 - alpha_f) (dG/du + gamma / (beta dt) dG/dv).
+
+Without a time step residual and tangent are those of equilibrium, or of the gradient flow towards
+it. `dynamics.stepper` sets time steps, `dynamics.starts` the flow; `equilibria.newton` calls
+`MovingProblem.evaluate`.
 
 Source: Chung, Hulbert 1993.
 """
@@ -355,7 +362,10 @@ class MovingProblem(Problem):
         return v + change + self._free_mass(-self.mass_times(change))
 
     def acceleration(self, force: Floats) -> Floats:
-        """Return accelerations -M^-1 G of free unknowns, zero for supports."""
+        """Return accelerations -M^-1 G [m/s^2] of free unknowns, zero for supports.
+
+        `force` is G (nodes, d) [N/m].
+        """
         return self._free_mass(-force)
 
     def _free_mass(self, right: Floats) -> Floats:

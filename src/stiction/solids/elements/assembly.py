@@ -1,7 +1,10 @@
 """Assembly of internal forces, tangents and strain energies of all bodies.
 
-The tangent is one CSR matrix. `Pattern` computes the positions of all element blocks in it once;
-`Bulk` then adds values in place.
+The forces r = d E / d u and the tangent K = d r / d u of the strain energy E(u) = sum of
+w psi(F) over integration points are sums over elements (`stress_points` has the formulas). The
+tangent is one CSR matrix of d x d blocks, one for each pair of coupled nodes; degree of freedom
+d a + i is component i of node a. `Pattern` computes the positions of all element blocks in it once;
+`Bulk` then adds values in place. `equilibria.problem` and `dynamics.problem` call them.
 """
 
 from __future__ import annotations
@@ -249,6 +252,7 @@ class Bulk:
                     np.eye(d) + np.einsum("eqnd,enc->eqcd", term.gradients, u[nodes])
                     for u in (one, other)
                 )
+                # det F at d + 1 points of the path, (d + 1, e, q)
                 samples = [np.linalg.det(f + p * (g - f)) for p in np.linspace(0.0, 1.0, d + 1)]
                 least = min(least, float(_least_value(np.stack(samples)).min()))
         return least

@@ -1,12 +1,20 @@
 """Kernels for internal forces and the tangent of a body, by sums over integration points.
 
-With the first Piola-Kirchhoff stress P, r_a = sum_q w P grad N_a; see `stress_points` for the
-tangent K_ab. There is one kernel for each number of functions and of components, which are
-constants of its code. The Neo-Hookean law is part of the kernels; other laws pass their values at
-integration points, since every law in a kernel would be compiled in every run.
+With the first Piola-Kirchhoff stress P and the reference volume w of an integration point q, the
+force on node a and the tangent block of nodes a and b are
 
-The d rows of the matrix that belong to one node have the same pattern, so that the position of the
-first entry of a block determines the others.
+    r_a = sum_q w P grad N_a,     K_ab = sum_q w grad N_a . (d P / d F) . grad N_b;
+
+`stress_points` writes K_ab out. `Bulk.add` in `assembly` calls `bulk_kernel` for each kind of
+elements. There is one kernel for each number n of functions and d of components, which are
+constants of its code. The Neo-Hookean law is part of the kernels; other laws pass their values at
+integration points, since every law in a kernel would be compiled in every run. `_add_plain` is the
+same sum in NumPy, with the same bits.
+
+The vector t of a point holds F (d d, row by row), cof F (d d), and then the weighted coefficients
+of the tangent at the indices BY_A to BY_IJ of `stress_points`. A block of two functions is stored
+row by row in d d entries. The d rows of the matrix that belong to one node have the same pattern,
+so that the position of the first entry of a block determines the others.
 """
 
 from __future__ import annotations
@@ -242,10 +250,15 @@ def _second_kernel(n: int, d: int) -> Any:
 def bulk_kernel(n: int, d: int) -> Any:
     """Return the kernel for elements of `n` functions and `d` components, compiled when called.
 
-    It adds internal forces to `residual` (nodes, d) and the tangent to `data`: `places[e, a, b]`
-    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row. An empty
-    `places` omits the tangent. If `points` is empty, stresses follow from the displacements `u`.
-    The kernel returns the number of points with det F <= 0.
+    It adds internal forces to `residual` (nodes, d) and the tangent to `data`, the values of the
+    CSR matrix, and returns the number of points with det F <= 0. Its other arguments are:
+
+    nodes, gradients, weights : (e, n), (e, q, n, d) [1/m] and (e, q) of `arrays.Elements`
+    points : (rows, q, e) of `stress_points.point_rows`; empty for the Neo-Hookean law, whose
+        stresses follow from the displacements `u` (nodes, d) and the constants `c` of its table
+    part : ALL, SHAPE or VOLUME of the energy; see `material_laws`
+    places : (e, n, n) index in `data` of the first entry of each block; empty omits the tangent
+    row : (nodes,) length of a matrix row of each node
     """
     tangent, law = _tangent_kernel(n, d), _neo_hooke(d)
     cofactors, scatter = cofactor_kernel(d), scatter_kernel(d)

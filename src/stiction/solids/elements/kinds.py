@@ -5,10 +5,14 @@ B-splines (Corbett and Sauer 2014) and cubic Hermite curves (Sauer 2011) have on
 = extraction times Bernstein polynomials. Behind its face the layer has the nodes of its neighbours,
 so that displacements are continuous:
 
-    N = C_a(xi) l_face(eta) on the face,   L_j(xi) l_k(eta) in the rows behind it,
+    N = C_a(xi) l_0(eta) on the face,   L_j(xi) l_k(eta) in the rows behind it,
 
-in a triangle with rows that end in its apex. Rational curves have functions w_a C_a / sum_b
-w_b C_b on the face.
+with the Lagrange functions L_j and l_k along and across the face at eta = -1, and
+C_a = sum_b extraction[a, b] B_b(xi). In a triangle the rows end in its apex. Rational curves have
+the functions w_a C_a / sum_b w_b C_b on the face.
+
+`Element` and its subclasses are the choices of a user. `discretise` turns mesh and element into
+the arrays of `arrays.Discretisation`; `model.Body.discretised` calls it.
 """
 
 from __future__ import annotations
@@ -285,7 +289,11 @@ def _with_middles(mesh: Mesh) -> Mesh:
 
 
 def _elements(group: Group, element: Element, points: Floats) -> Elements:
-    """Return the arrays of one kind of elements."""
+    """Return the arrays of one kind of elements.
+
+    g, w are gradients (e, q, n, d) and volumes (e, q) of full integration; vg, vw those at the
+    points of the volumetric energy.
+    """
     layer = group.face is not None
     full, reduced = rules(group.order, element.SPLINE, group.triangle, layer)
     g, w = gradients(group, points, full)

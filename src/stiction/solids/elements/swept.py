@@ -8,6 +8,11 @@ plane have the same degree along the axis, so that displacements are continuous.
 
 The swept body may be deformed by a map of positions. Splines on its surfaces then interpolate the
 mapped positions at their Greville points.
+
+`sweep` returns the arrays; `three_d.model.SweptBody` calls it. Shapes below have e elements of the
+plane with n functions and q points, and l layers along the axis with k functions and r points; an
+array over elements in space has l e rows, the elements of one layer after those of the layer
+before, and q r points, those of the plane running fastest.
 """
 
 from __future__ import annotations
@@ -222,7 +227,11 @@ def _sets(layout: BodyLayout, levels: Levels) -> dict[str, Ints]:
 def _moved(
     points: Floats, layout: BodyLayout, levels: Levels, move: Callable[[Floats], Floats]
 ) -> Floats:
-    """Return points that interpolate mapped positions: of nodes, and at Greville points."""
+    """Return points that interpolate mapped positions: of nodes, and at Greville points.
+
+    The collocation matrix is the product of one along the axis and one in the plane. The positions
+    at the sites are computed from the points, mapped, and both matrices are then inverted.
+    """
     from scipy.sparse.linalg import splu
 
     across = _collocation(layout, levels)

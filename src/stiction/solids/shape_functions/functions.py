@@ -1,10 +1,16 @@
 """Shape functions, integration points and gradients of plane finite elements.
 
 The layer is the row of elements along a contact boundary. Their face on the boundary, eta = -1, is
-a spline curve; the rows of nodes behind it have Lagrange functions (docs/theory/solids,
-eq-so-layer). All other elements are plain Lagrange elements. A quadrilateral is [-1, 1]^2. A plain
-triangle has coordinates >= 0 with a sum <= 1. A triangle of the layer is a quadrilateral whose
-inner edge eta = 1 collapses to the apex.
+a spline curve with functions C_a; the rows of nodes behind it have Lagrange functions L_i, l_k
+(docs/theory/solids, eq-so-layer):
+
+    N = C_a(xi) l_0(eta) on the face,   L_i(xi) l_k(eta) in row k behind it.
+
+With the Jacobian J = sum_a x_a (x) dN_a/dxi the gradients are dN/dX = J^-T dN/dxi, and a point of
+weight w has the reference volume w det J (`mapped`). All other elements are plain Lagrange
+elements. A quadrilateral is [-1, 1]^2. A plain triangle has coordinates >= 0 with a sum <= 1. A
+triangle of the layer is a quadrilateral whose inner edge eta = 1 collapses to the apex. Called by
+`elements.kinds` and `elements.swept`.
 """
 
 from __future__ import annotations
@@ -117,6 +123,7 @@ def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, R
 
 
 def _square(nx: int, ny: int) -> Rule:
+    """Return the product of Gauss rules with nx and ny points; xi runs fastest."""
     (x, wx), (y, wy) = (np.polynomial.legendre.leggauss(n) for n in (nx, ny))
     return Rule(np.tile(x, ny), np.repeat(y, nx), np.tile(wx, ny) * np.repeat(wy, nx))
 

@@ -2,8 +2,10 @@
 
 Positions in an element are polynomials of its coordinates, or rational functions in layers with
 `exact_arc`. Their Bezier control points are constant linear combinations of the nodes, in the
-reference state and in every deformed one. A triangle is a square whose edge eta = 1 collapses to a
-corner.
+reference state and in every deformed one: control points = `Hull.matrix` @ positions. A triangle is
+a square whose edge eta = 1 collapses to a corner. `jacobians.least_jacobians` bounds the Jacobian
+of these forms (Johnen, Remacle, Geuzaine 2013). `elements.kinds.discretise` and `elements.swept`
+refuse folded reference elements with it; `equilibria.problem` checks deformed states.
 """
 
 from __future__ import annotations
