@@ -15,6 +15,16 @@ The vector t of a point holds F (d d, row by row), cof F (d d), and then the wei
 of the tangent at the indices BY_A to BY_IJ of `stress_points`. A block of two functions is stored
 row by row in d d entries. The d rows of the matrix that belong to one node have the same pattern,
 so that the position of the first entry of a block determines the others.
+
+Arguments of the kernel and of `_add_plain`, for e elements with n functions and q points:
+
+nodes, gradients, weights : (e, n), (e, q, n, d) [1/m] and (e, q) of `arrays.Elements`
+points : (rows, q, e) of `stress_points.point_rows`; empty for the Neo-Hookean law, whose stresses
+    follow from the displacements `u` (nodes, d) [m] and the constants `c` of its table
+part : ALL, SHAPE or VOLUME of the energy; see `material_laws`
+residual, data : (nodes, d) forces and values of the CSR matrix, which are added to
+places : (e, n, n) index in `data` of the first entry of each block; empty omits the tangent
+row : (nodes,) length of a matrix row of each node
 """
 
 from __future__ import annotations
@@ -250,15 +260,8 @@ def _second_kernel(n: int, d: int) -> Any:
 def bulk_kernel(n: int, d: int) -> Any:
     """Return the kernel for elements of `n` functions and `d` components, compiled when called.
 
-    It adds internal forces to `residual` (nodes, d) and the tangent to `data`, the values of the
-    CSR matrix, and returns the number of points with det F <= 0. Its other arguments are:
-
-    nodes, gradients, weights : (e, n), (e, q, n, d) [1/m] and (e, q) of `arrays.Elements`
-    points : (rows, q, e) of `stress_points.point_rows`; empty for the Neo-Hookean law, whose
-        stresses follow from the displacements `u` (nodes, d) and the constants `c` of its table
-    part : ALL, SHAPE or VOLUME of the energy; see `material_laws`
-    places : (e, n, n) index in `data` of the first entry of each block; empty omits the tangent
-    row : (nodes,) length of a matrix row of each node
+    It adds internal forces and the tangent, and returns the number of points with det F <= 0. The
+    docstring of the module has its arguments.
     """
     tangent, law = _tangent_kernel(n, d), _neo_hooke(d)
     cofactors, scatter = cofactor_kernel(d), scatter_kernel(d)

@@ -1,10 +1,18 @@
 """Pseudo-arclength continuation of an equilibrium path, through limit points of the load.
 
-Displacements u and program time t are unknowns. Each step has one additional equation, the control:
-it prescribes the arclength of the step; or, where the path turns too sharply for this, the adhesive
-energy that is released; or the time of the next kink of the program. A step that fails, or whose
-energy balance does not close, is halved.
+Displacements u and program time t are unknowns of r(u, t) = 0. Each step has one additional
+equation, the control: it prescribes the arclength s of the step,
 
+    w du . du_0 + w_t dt dt_0 = s^2,   with the secant predictor (du_0, dt_0) of length s;
+
+or, where the path turns too sharply for this, the adhesive energy that is released; or the time of
+the next kink of the program. The weights w [1/m^2] and w_t (of time) are such that the first load
+step of the path has s = 1, half of s^2 from u and half from t. A step that fails, or whose energy
+balance does not close, is halved. The time of samples increases along the path by |dt| in each
+step; program time may decrease.
+
+`bordered` solves a step; `follow_path`, called by `run.run_continuation`, takes load steps up to
+the start of the path and then follows it.
 Source: Keller 1977; Riks 1979; Crisfield 1981.
 """
 
@@ -200,6 +208,7 @@ class PathFollower:
         arrays["counts"] += np.array(
             [self.iterations, self.cuts, self.steps, self.workspace.factorisations, 0]
         )
+        # "path" (9,): the four step sizes, then the five numbers of `state`, as `_unpack` reads it
         step_sizes = [self.weight, self.time_weight, self.length, self.adhesion_step]
         state = [
             self.travelled,
@@ -231,6 +240,7 @@ class PathFollower:
         self.points = [PathPoint(float(t), u) for t, u in pairs]
 
     def _pause(self) -> Pause:
+        """Return the progress, as the fraction of program time that the path has reached."""
         begin = self.stepper.record.save_times[0]
         fraction = (max(self.largest_time, self.points[-1].t) - begin) / (self.end - begin)
         self.largest_time = max(self.largest_time, self.points[-1].t)
@@ -239,6 +249,7 @@ class PathFollower:
         return Pause(self.stepper.fraction_done, note, self._pack)
 
     def _give_up(self, arc: ArcStep) -> None:
+        """Record why the shortest step has failed."""
         tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
         self.stepper.record.status = Status.UNCONVERGED
         self.stepper.record.failed_residual = min(arc.residuals[-1:], default=1.0)

@@ -5,7 +5,9 @@ A control equation c(u, t) = 0 joins the equilibrium r(u, t) = 0. Each iteration
     [ K    r_t ] [du]     [ r ]
     [ c_u  c_t ] [dt] = - [ c ],
 
-by two solutions with K, for r and for r_t (block elimination). The bordered matrix is regular at
+by two solutions with K, for r and for r_t (block elimination). Indices u and t are derivatives with
+respect to the free unknowns and to time. There are three controls c: arclength, adhesive energy,
+and time. `arclength` and `branches` call `Bordered.solve`. The bordered matrix is regular at
 limit points, where K is singular. Iterates lie near limit points, not on them, so that K can be
 factorised; a step with an exactly singular K fails with this reason.
 

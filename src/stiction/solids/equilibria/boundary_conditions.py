@@ -4,7 +4,12 @@ Conditions name places; this module finds their nodes and refuses conflicts. Dis
 from unknowns: they differ where a constraint has eliminated a displacement, and on splines, whose
 unknowns belong to control points (see `unknowns`). `BoundaryConditions` returns, at any program
 time, the prescribed unknowns, the external forces on unknowns and their tangents. `Problem` has one
-such object for each stage, and evaluates it in every Newton iteration.
+such object for each stage, and evaluates it in every Newton iteration. Arrays (nodes, d) run over
+the nodes of `Problem`; component d * node + axis is their flat index.
+
+The order of the constructor is: nodes of single conditions, so that corners and points between
+control points are known; then constraints, which eliminate unknowns that are still free; then
+loads, which act on the remaining unknowns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
 """Load stepping: equilibria at rising program times, with adaptive steps.
 
+At each program time t the equilibrium r(u, t) = 0 is solved by `newton.solve_step` (Wriggers 2006).
 A step starts from the last accepted state; a step that fails is discarded and halved. Steps grow
 again if Newton's method needs few iterations. After each step the stability monitor tests for
 bifurcations, and the energy balance for jumps to another equilibrium.
+
+A jump is a step in which |change of the energies - work + dissipation| is a large fraction of the
+energy exchanged (`_detect_jump`). `run.run_quasistatic` runs a `LoadStepper`; `arclength` continues
+from its last state, and `dynamics.stepper` derives time steps from it.
 """
 
 from __future__ import annotations
@@ -318,6 +323,7 @@ class LoadStepper:
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         arrays = {**pack(self), **self.extra_arrays()}
+        # entry 3 of the counts are factorisations, see `checkpoint`
         arrays["counts"][3] += self.workspace.factorisations
         return arrays
 
@@ -404,6 +410,8 @@ class LoadStepper:
             t = self.state.time
             target = self._target(t, min(self.dt, self.max_step))
             iterations_before = self.iterations
+            # a solution is accepted if no pair of contacts was activated by it, no body passed
+            # through another, and no element is inverted on the path to it
             outcome = self.attempt(target, self.extrapolate)
             if outcome.trial is not None:
                 if self.activate_pairs(outcome.trial.u):

@@ -3,7 +3,8 @@
 A constraint sum_i c_i u_i = g(t) eliminates one free displacement. Gaussian elimination subtracts
 earlier constraints; the pivot is the free displacement with the largest remaining factor. If none
 remains, the constraint depends on earlier ones: it is redundant if its value g equals theirs, and
-refused by name if it contradicts them.
+refused by name if it contradicts them. Constraints have few terms, so rows of the elimination are
+dictionaries {component: factor}. `boundary_conditions` calls `eliminate` once per stage.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def eliminate(
             if not fixed[i]
         }
         combination = {j: 1.0}
-        # a constraint that is subtracted may contain pivots of others
+        # subtract earlier constraints until no pivot of theirs remains; one that is subtracted may
+        # contain pivots of others
         while pivots := [i for i in remaining if i in reduced]:
             i = pivots[0]
             earlier, factor = reduced[i], remaining[i] / reduced[i].free[i]

@@ -1,11 +1,16 @@
 """Newton's method for one load step, with a line search and an active set of contact.
 
-Each iteration solves K du = -r for the free unknowns. Points may change between open, stick and
+Each iteration solves K du = -r for the free unknowns, with the residual r(u, t) and the consistent
+tangent K = dr/du of `Problem.evaluate`. The first iteration also moves the prescribed unknowns, as
+K_ff du_f = -r_f - K_fd du_d. The residual counts as zero if its norm over the free unknowns is at
+most `Limits.tolerance` times `force_scale`. Points may change between open, stick and
 slip in every iteration. If they still do after several iterations, their states are fixed until
 the residual converges, and are then released: a solution counts only if it also holds with free
 states.
 
-Source: Wriggers 2006 (consistent tangent, active set); Matthies and Strang 1979.
+`solve_step` is called by load steps, time steps and branch switching; `bordered` calls
+`line_search`.
+Source: Wriggers 2006 (consistent tangent, active set); Matthies and Strang 1979 (line search).
 """
 
 from __future__ import annotations

@@ -1,8 +1,15 @@
 """The discrete equations of a solid: unknowns, residual, consistent tangent, prescribed values.
 
-In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t). Its entries at prescribed
-unknowns are the reactions. Each rigid partner adds one node, and each node in hard contact one
-unknown for its multiplier.
+In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t), and the tangent is dr/du.
+Entries of r at prescribed unknowns are the reactions. Arrays of unknowns are (nodes, d): first the
+nodes and control points of all bodies, then one node for the translation of each rigid partner,
+then one node for the multiplier (a nodal contact force) of each node in hard contact; unknown i of
+a vector is component i % d of node i // d.
+
+`Problem.evaluate` computes r and the tangent at trial unknowns without changing the state
+(`Trial`), and `Problem.accepted` commits a trial (`State`). `newton`, `bordered` and
+`dynamics.problem` call `evaluate`; `load_steps` and `arclength` call `accepted`.
+Source: docs/theory/solids.md, "One load step"; Mergel, Scheibert, Sauer 2021.
 """
 
 from __future__ import annotations
@@ -545,6 +552,7 @@ class Problem:
         t : time of the trial
         fixed_states : (p,) prescribed contact states of each pass; None lets every point change
         """
+        # positions, closest points, and the sparsity pattern that they determine
         u_nodes = self.unknowns.displacements(u)
         x = self.points + u_nodes
         identity = self.unknowns.is_identity
@@ -556,6 +564,7 @@ class Problem:
         values = np.zeros(pattern.entries) if data and pattern is not None else None
         if self._pattern is None:
             pattern = self._pattern_for(closest, state)
+        # internal forces of bodies, then contact forces of each pass, then tangents of loads
         internal = np.zeros((self.size, self.dim))
         inverted = self.bulk.add(u_nodes, internal, values)
         residual += internal

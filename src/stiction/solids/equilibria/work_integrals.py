@@ -1,7 +1,8 @@
 """Work of conditions over a step, work of unbalanced forces, reactions of supports.
 
-Both ends of a load step are in equilibrium; states on the straight path between them are not. On
-this path internal and contact forces f do the work
+The recorder (`history`) calls these functions after each step, for the ledger and for curves of
+reactions. Both ends of a load step are in equilibrium; states on the straight path between them are
+not. On this path internal and contact forces f do the work
 
     int f . du = change of the energies + int tau dzeta,
 

@@ -2,7 +2,7 @@
 
 Triangles and quadrilaterals become cells with counter-clockwise nodes, named groups of lines or
 nodes become boundaries. meshio runs in a child process, since a damaged file may crash it.
-`Mesh.read` is the public function. The layouts of points, cells and facets are those of `mesh.model`.
+`Mesh.read` is the public function. Points, cells and facets have the layouts of `mesh.model`.
 
 Steps: the child packs the arrays (`packed`), `_cells` brings all cells to four or nine columns,
 `_plane` drops the third coordinate, `_counter_clockwise` reverses cells, `_groups` finds the edges
