@@ -1,7 +1,13 @@
 """Kernels for points of rational Bezier boundaries and for closest-point projections onto them.
 
 The projection of a point x_k minimises |x_k - x(xi)|^2 / 2 by Newton's method, from element to
-element of the boundary. The number m of coordinates of a boundary is a constant of each kernel.
+element of the boundary: H d xi = r . x_,a with r = x_k - x and H_ab = x_,a . x_,b - r . x_,ab. The
+number m of coordinates of a boundary is a constant of each kernel.
+
+`ContactPass.closest_from` and `.partner_at` call the kernels. The arrays nodes (s, n), extraction
+(s, n, b), weights (s, n) and neighbours (s, 2 m) are those of `arrays.Surface`; degrees (m,) are
+those of its polynomials. Functions of a point are (rows, n) and places (rows, d), with the rows of
+`curves.derivative_layout`. Functions `_..._plain` do the same for all points at once, in NumPy.
 
 Source: Mergel, Scheibert, Sauer 2021, eq. (7).
 """
@@ -152,6 +158,7 @@ def place_kernel(m: int) -> Any:
 def _rational_boundary(
     nodes: Ints, extraction: Floats, weights: Floats, neighbours: Ints, degrees: Ints
 ) -> RationalBoundary:
+    """Return the boundary with these arrays of `Surface`; it needs no others."""
     none = np.zeros((0, 0, 0))
     arrays = Surface(nodes, extraction, weights, neighbours, none, none, none, none)
     return RationalBoundary(arrays._replace(degrees=tuple(int(k) for k in degrees)))
@@ -169,6 +176,7 @@ def _points_plain(
     functions: Floats,
     places: Floats,
 ) -> None:
+    """Fill in functions and places of all points, as `points_kernel` does."""
     boundary = _rational_boundary(nodes, extraction, weights, neighbours, degrees)
     functions[...], places[...] = boundary.points(elements, xis.T, x)
 

@@ -2,9 +2,15 @@
 
 `Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
 solved: it computes closest-point projections, adds forces and tangents, and returns the friction
-history that the method commits when it accepts a step. Its order is own points,
-closest points and origins of slip on the partner, return map, forces, tangent; the formulas are in
-`sweeps`.
+history that the method commits when it accepts a step. `ContactPass.evaluate` computes own points,
+closest points and origins of slip on the partner, return map, forces and tangent, in this order
+(Mergel, Scheibert, Sauer 2021, section 3): the traction on the own body per reference area is
+T n / J - J* t, and the force on its node k is -int N_k (T n / J - J* t) dA as part of the residual.
+The formulas are in `sweeps`; `equilibria.problem` calls the passes.
+
+A pass integrates over the p points of its own boundary; m = d - 1 is the number of coordinates
+along a boundary. `MortarPass`, `SelfPass` and `MultiplierPass` are other passes with the same
+methods.
 """
 
 from __future__ import annotations

@@ -20,6 +20,10 @@ displacements are; no result depends on c.
 Between two plane bodies, integrals are taken over mortar segments, which end opposite to the ends
 of partner elements in the last accepted state. They are fixed during a load step, so that the
 tangent is the exact derivative of the forces.
+
+`equilibria.problem` makes a `MultiplierPass` for each contact with `Signorini`. Arrays run over A
+nodes of the boundary, or over p integration points with the nodes J (own, then partner).
+Source: Alart and Curnier 1991; Wohlmuth 2000 for dual functions; Popp et al. 2009.
 """
 
 from __future__ import annotations
@@ -252,6 +256,7 @@ class MultiplierPass(ContactPass):
             there = self.closest_from(np.ascontiguousarray(place), guess, x)
             return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
+        # knots of the partner between the closest points of both ends of a cell
         knots, period = self.partner.knots[0], self.period
         if period:
             # on a closed partner a cell may contain the origin of its coordinate
@@ -262,6 +267,7 @@ class MultiplierPass(ContactPass):
             knots[:, None] < np.maximum(first, last)
         )
         knot, cell = np.nonzero(inside)
+        # bisection for the own point whose closest point is the knot
         left, right, rises = low[cell], high[cell], (last > first)[cell]
         for _ in range(_HALVINGS if cell.size else 0):
             middle = 0.5 * (left + right)
@@ -269,6 +275,7 @@ class MultiplierPass(ContactPass):
             zeta = first[cell] + self._shortest(zeta - first[cell])
             before = (zeta < knots[knot]) == rises
             left, right = np.where(before, middle, left), np.where(before, right, middle)
+        # segments, sorted by cell and begin, with Gauss points on each
         cells = np.arange(which.size)
         ends = np.concatenate([low, 0.5 * (left + right)]), np.concatenate([cells, cell])
         order = np.lexsort(ends)

@@ -8,6 +8,13 @@ and s_b of the segment,
     dQ = sum W dF + F dW,    ddQ = sum W ddF + dW dF + dF dW + F ddW.
 
 The chain rule with breakpoints s(y), see `breakpoint_variations`, gives variations by nodes alone.
+`virtual_work` takes forces and tangents of mortar contact from here, with F = Psi(g) for the energy
+of adhesion, F = zeta - zeta_s for the slip, and F = l s for the bound of friction.
+
+Arrays run over c segments or over p = c g integration points, segment after segment. An axis M runs
+over (y, s_a, s_b): components of the own nodes, of the nodes of the closest partner element, and
+both ends. An axis "slots d" runs over components of the own nodes and of the nodes of all K partner
+elements of a segment (`Segments.partner_elements`).
 
 Second variations at points have low rank: each is a sum of outer products of two vectors. Those of
 all points of a segment are added by one matrix product.

@@ -11,6 +11,12 @@ distance to the partner are equally near: at the root s of
 c_1 is followed from the lower end of the cell, c_2 from the upper one. At both the distance is
 stationary, so their dependence on s does not enter dG / ds. The integration points of a cell that
 cannot be divided in this way are projected one by one.
+
+`SegmentedPass.project` returns the `Segmentation` of a state: closest points of cell ends and
+centres first, then division at breakpoints, then, in cells where this fails, at a jump. It is the
+base of `virtual_work.MortarPass`. Coordinates s on the own boundary and xi on the partner are those
+of an element, from -1 to 1.
+Source: Puso and Laursen 2004 for mortar segments; jumps are derived here.
 """
 
 from __future__ import annotations

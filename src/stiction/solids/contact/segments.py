@@ -17,6 +17,8 @@ The feature of the partner that a point projects to has a number: 2 k + 1 for el
 corner before it. A cell whose ends have different features passes through those in between.
 Cells in which the closest-point projection jumps are divided there first (see `segmentation`).
 
+`segmentation` calls these functions in the order `closest_features`, `feature_sequence`,
+`segments_of_cells`. Coordinates xi are those of an element, from -1 to 1.
 Source: Puso and Laursen 2004 for mortar segments.
 """
 

@@ -8,7 +8,9 @@ boundary is numbered nor on its first node.
 
 Two points are admissible partners if they lie on elements that are neither the same nor adjacent,
 if their normals are opposed, and if each lies in front of the other. Points on the back of a thin
-body are excluded by this. A point without an admissible partner has no traction.
+body are excluded by this. A point without an admissible partner has no traction. Forces and
+tangents are those of `virtual_work`; `equilibria.problem` makes a `SelfPass` for a contact whose
+boundary is its partner.
 """
 
 from __future__ import annotations

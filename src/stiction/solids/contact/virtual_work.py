@@ -23,6 +23,10 @@ points, which is the energy, not of the integral that the sum approximates.
 Where the closest point is a corner or an end of the partner at x_c, g = |x_k - x_c| and zeta stays
 fixed. The gap stays continuous, and no traction is lost there.
 
+`equilibria.problem` makes a `MortarPass` for each contact with passes="mortar". Its recorded points
+p are the integration cells, and its tangent blocks are one for each mortar segment, then one for
+each pair of segments that friction in a common cell or a jump of the projection couples.
+
 Source: Puso and Laursen 2004; Sauer and De Lorenzis 2015; friction as above.
 """
 

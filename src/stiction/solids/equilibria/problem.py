@@ -3,8 +3,8 @@
 In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t), and the tangent is dr/du.
 Entries of r at prescribed unknowns are the reactions. Arrays of unknowns are (nodes, d): first the
 nodes and control points of all bodies, then one node for the translation of each rigid partner,
-then one node for the multiplier (a nodal contact force) of each node in hard contact; unknown i of
-a vector is component i % d of node i // d.
+then one node for the multipliers of each node in hard contact (see `contact.multipliers`); unknown
+i of a vector is component i % d of node i // d.
 
 `Problem.evaluate` computes r and the tangent at trial unknowns without changing the state
 (`Trial`), and `Problem.accepted` commits a trial (`State`). `newton`, `bordered` and
