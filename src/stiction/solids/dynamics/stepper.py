@@ -410,10 +410,12 @@ class TimeStepper(LoadStepper):
             heat, first = sum(e.heat), energies[0]
             change = e.kinetic + e.stored + e.adhesive
             change -= first.kinetic + first.stored + first.adhesive
-            imbalance = max(imbalance, abs(change - e.work + heat + e.viscous + e.algorithmic))
+            missing = change - e.work + heat + e.viscous + e.algorithmic
+            # `max` ignores NaN, which fails the checks
+            imbalance = np.maximum(imbalance, abs(missing))
             terms = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
             scale = max(scale, *(abs(term) for term in terms))
-            dissipated = max(dissipated, abs(e.algorithmic))
+            dissipated = np.maximum(dissipated, abs(e.algorithmic))
         closed, ratio = float(imbalance / scale), float(dissipated / scale)
         note = "largest energy imbalance over the largest energy"
         checks = [Check("ledger_closes", bool(closed <= _LEDGER), closed, _LEDGER, None, note)]

@@ -63,7 +63,8 @@ def _imbalance(ax: Axes, ledger: Ledger) -> None:
 def _ledgered(data: SolidData) -> tuple[Run, bool]:
     """Return the run with the ledger since the begin of the drive, and whether it is over u."""
     ledger = data.run.energy
-    first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
+    start = data.time[data.begin]
+    first = int(np.searchsorted(ledger.time, start - 1e-15 * abs(start)))
     full = np.zeros(ledger.time.size)
     adhesive = full + ledger.adhesive
 

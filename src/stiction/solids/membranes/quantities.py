@@ -155,7 +155,7 @@ def quantities(
     peeled = curves[names.peeled]
     inside = (peeled > 0.3 * contact[0]) & (peeled < 0.7 * contact[0])
     rate = None
-    if inside.sum() > _PLANE and np.ptp(peeled[inside]) > 0.0:
+    if inside.sum() > 2 and np.ptp(peeled[inside]) > 0.0:
         rate = float(np.polyfit(peeled[inside], heat[inside], 1)[0])
     work = float(-np.asarray(law.potential(law.gap_eq)))
     return {

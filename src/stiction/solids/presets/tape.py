@@ -34,8 +34,8 @@ from stiction.solids.presets.plane import (
 
 __all__ = ["TapePeeling"]
 
-# a time before the start: friction holds the stretched tape from the first state on
-_ALWAYS = -1.0
+# a time before any start of a run: friction holds the stretched tape from the first state on
+_ALWAYS = -1e300
 
 _ANGLE = Positive("degrees", "the end must move away from the plane.", below=180.0)
 _PRESTRETCH = Finite(
