@@ -1,4 +1,10 @@
-"""Compare several runs of solids in one figure: a curve or a fitted number of each run."""
+"""Compare several runs of solids in one figure: a curve or a fitted number of each run.
+
+`compare_solids` is public; `_FAMILIES` at the end has the function that draws each kind of figure,
+from the data and labels of all runs. Curves have one colour for each run, points one for each
+label. Fits are L_c = L_c0 - xi F_x^2 and 1 - L_c / L_c0 ~ F^eta (Mergel, Scheibert, Sauer 2021,
+eq. 37), whose numbers come from the runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Figure of the energy balance (ledger) of a solid over the prescribed displacement."""
+"""Figure of the energy balance (ledger) of a solid over the prescribed displacement.
+
+The upper panel stacks the terms of kinetic + stored + adhesive + heat + algorithmic = work, the
+lower one has the imbalance of this equation over the largest energy. `figures.SolidFigures.energy`
+calls `energy`.
+"""
 
 from __future__ import annotations
 

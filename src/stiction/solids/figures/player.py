@@ -1,4 +1,10 @@
-"""The movie of solids: bodies coloured by stress, contact surfaces, and tractions as arrows."""
+"""The movie of solids: bodies coloured by stress, contact surfaces, and tractions as arrows.
+
+`movie_of` samples the run at the times of frames and returns layers for the player of `plot.player`
+(imported as `m`): cells, lines, arrows or dots. Surfaces are interpolated between saved samples,
+bodies between snapshots where this is accurate. `figures.SolidFigures.movie` calls it. In shapes, f
+is the number of frames, t of samples, s of snapshots, p of contact points.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Figure of the deformed plane bodies at a few times, coloured by the trace of the stress."""
+"""Figure of the deformed plane bodies at a few times, coloured by the trace of the stress.
+
+Cells are drawn as triangles with linear interpolation of the stress at drawn points.
+`figures.SolidFigures.shapes` calls `shapes`; `space` uses its limits of colour.
+"""
 
 from __future__ import annotations
 
@@ -134,6 +138,7 @@ def _triangles(places: Floats, cells: Ints) -> Triangulation:
 
 
 def _lines(lines: Sequence[Floats], colour: str, width: float, dashes: Any = "-") -> LineCollection:
+    """Return polylines (k, 2) as one object of the figure."""
     from matplotlib.collections import LineCollection
 
     return LineCollection(lines, colors=colour, linewidths=width, linestyles=[dashes])

@@ -2,7 +2,8 @@
 
 Contact areas in space correspond to contact lengths in the plane. The audit checks that no membrane
 is compressed, since it would wrinkle, and that elements resolve the length over which a membrane
-lifts off its partner at a peeling front. `outcome.run` calls these functions.
+lifts off its partner at a peeling front, sqrt(E T r0 / T_max). `outcome.run` calls these functions.
+Names and units of curves in the plane (`extents`, `units_of`) are here too, beside those in space.
 """
 
 from __future__ import annotations
@@ -141,7 +142,12 @@ def quantities(
 ) -> dict[str, Quantity]:
     """Return the quantities of contact in space: areas, smallest gap, friction heat.
 
-    `path` and `curves` begin with the results.
+    Parameters
+    ----------
+    problem, record : the discrete equations, and the record of the run
+    path : accepted steps from the begin of the results on
+    curves : (t,) by name, over the same steps
+    units : unit of each kind of quantity
     """
     names, u, readings = extents(problem.dim), curves["displacement"], problem.assembled.readings
     length = units["time" if readings.displacement is None else "length"]

@@ -1,4 +1,10 @@
-"""Snapshots as run variables: positions, stresses and membrane tensions at drawn points."""
+"""Snapshots as run variables: positions, stresses and membrane tensions at drawn points.
+
+A snapshot is a time and displacements (nodes, d). Drawn points are linear combinations of nodal
+positions (`arrays.Picture`); fields at them are means of the adjacent drawn cells, which have the
+mean values of their elements. `outcome.run` calls `snapshot_variables`. In shapes, s is the number
+of snapshots.
+"""
 
 from __future__ import annotations
 

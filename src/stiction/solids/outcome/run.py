@@ -1,7 +1,10 @@
 """Build the `Run` of a solid from the record of its steps.
 
-`build_run` turns the recorded steps into variables over time, events (opening, closing, full
-sliding, stick), the energy ledger, quantities such as the peak force, and the audit.
+`build_run` turns the recorded steps (`equilibria.history.Recorder`) into variables over time,
+events (opening, closing, full sliding, stick), the energy ledger, quantities such as the peak
+force, and the audit. The functions of `run` call it for all methods. In shapes, t is the number of
+samples and `point` runs over the contact points of all passes. Quantities, events and audit use
+all accepted steps (`Recorder.path`), variables the saved samples (`Recorder.samples`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A sheared spherical cap in three dimensions: `CapSliding3D`, after Mergel et al. 2021, section 5.
 
-It expands a few numbers into a body, a contact and boundary conditions (`assembled`). Lengths are
-in units of L0, stresses in units of Young's modulus E.
+It expands a few numbers into a body, a contact and boundary conditions (`assembled`), which
+`equilibria.problem` discretises. Lengths are in units of L0, stresses in units of Young's modulus
+E, forces in E L0^2. The scenario `cap-sliding-3d` uses it.
 """
 
 from __future__ import annotations

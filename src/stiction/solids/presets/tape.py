@@ -1,7 +1,8 @@
 """Peeling of an adhesive tape, a membrane: `TapePeeling`, after Mergel et al. 2021, section 4.3.
 
-It expands a few numbers into a membrane, a contact and boundary conditions (`assembled`). Lengths
-are in units of L0, tensions in E T with Young's modulus E and thickness T.
+It expands a few numbers into a membrane, a contact and boundary conditions (`assembled`), which
+`equilibria.problem` discretises. Lengths are in units of L0, tensions in E T with Young's modulus E
+and thickness T. The scenario `tape-peeling` uses it.
 """
 
 from __future__ import annotations
