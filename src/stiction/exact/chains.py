@@ -4,9 +4,10 @@ A chain has masses m_i with displacements x_i, springs k_i (and dampers c_i) fro
 mass i, and Coulomb friction with bounds mu_i N_i, N_i = m_i g. Spring 1 is fixed to the wall, and
 the load f(t) pulls mass n away from it. R_i is the sum of all forces on mass i but friction:
 
-    m_i x_i'' = R_i - mu_i N_i Sgn(x_i'),   R_i = T_(i+1) - T_i,   T_i = k_i (x_i - x_(i-1)) + ...,
+    m_i x_i'' = R_i - mu_i N_i Sgn(x_i'),   R_i = T_(i+1) - T_i,
+    T_i = k_i (x_i - x_(i-1)) + c_i (x_i - x_(i-1))',
 
-with T_(n+1) = f. Arrays run over the masses, mass 1 first. Tests compare the methods of
+with T_(n+1) = f and x_0 = 0. Arrays run over the masses, mass 1 first. Tests compare the methods of
 `stiction.chains` with these results. The module uses NumPy only, so that no check is circular.
 """
 

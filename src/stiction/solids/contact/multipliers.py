@@ -330,6 +330,8 @@ class MultiplierPass(ContactPass):
 
     def _points_of(self, x: Floats, found: Paired, history: History, rotation: float) -> _Points:
         """Return the kinematics at every integration point, with variations."""
+        # positions, and coordinates zeta_0 at the last accepted state; a rigid partner has them in
+        # the history, since its integration points are those that are recorded
         rule, close, rigid = found.rule, found.near, self.partner.rigid
         points = np.einsum("pn,pnd->pd", rule.functions, x[rule.nodes])
         origin = history.origin if rigid else np.nan_to_num(rule.origin)
@@ -350,6 +352,7 @@ class MultiplierPass(ContactPass):
         twice = np.zeros((0, self.dim - 1, 0, 0))
         if self._slips:
             twice = span[:, :, None, None] * coordinates_twice(sides, gaps.by_xi, gaps.inverse)
+        # from coordinates xi of elements to reference lengths zeta, with span = dzeta/dxi
         scale = 1.0 / (span[:, :, None] * span[:, None, :])
         return _Points(
             valid,
@@ -419,6 +422,7 @@ class MultiplierPass(ContactPass):
             at = self._points_of(x, closest, history, rotation)
             nodes = self._conditions(x, rule, at, with_friction)
             self.left_out = int(rule.cell.size - at.valid.sum())
+            # forces by the virtual work: -lambda dG + tau . dU, with multipliers times D_A
             own = rule.duals
             pressure = np.einsum("pn,pn->p", own, nodes.pressure[rule.carrier])
             shear = np.einsum("pn,pna->pa", own, nodes.shear[rule.carrier])

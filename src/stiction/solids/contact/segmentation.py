@@ -187,6 +187,7 @@ class SegmentedPass(ContactPass):
         searched from samples of the partner (`_initial_guesses`): one that is narrower than their
         spacing may be missed.
         """
+        # closest points of the ends of cells, then of their centres, (p,) behind them
         at, functions = self._search_points
         place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
         before = [] if guess is None else [guess.at(self._cell_of_search_point)]
@@ -275,6 +276,8 @@ class SegmentedPass(ContactPass):
         self, x: Floats, place: Floats, closest: ClosestPoints
     ) -> tuple[Segments, ContactPairs, Jumps | None]:
         """Return the segments of a state, their contact pairs, and the segments at jumps."""
+        # all cells are divided at breakpoints; those for which this is not valid are then divided
+        # at a jump, and their parts at breakpoints
         ends = ElementEnds(self._partner_surface, self._end_functions, self._smooth_joints, x)
         a, b = self._cell_ends
         sides = closest.at(a), closest.at(b), np.stack([place[:, a], place[:, b]])
@@ -314,6 +317,7 @@ class SegmentedPass(ContactPass):
         sequence = feature_sequence(self._own_at, cells, (one, other), parts.places, ends, x)
         xis = np.concatenate([parts.one.xi, parts.other.xi], axis=1)
         segments = segments_of_cells(sequence, parts.element, xis, ends, _POINTS)
+        # valid segments have their closest points on their own element, and no nearer point
         invalid = sequence.invalid | missing | other_missing
         pairs = self._on_elements(segments, x)
         fails = ~pairs.has_closest | ((np.abs(pairs.xi) > 1.0 + _OVERHANG) & ~pairs.corner)
@@ -372,6 +376,7 @@ class SegmentedPass(ContactPass):
             closest_places = np.where(distinct, now.closest_places, closest_places)
             for row, new in zip(minima, now.closest, strict=True):
                 row[distinct] = new[distinct]
+            # Newton's step for G = 0 inside the bracket [a, b], else bisection
             a, b = np.where(first_is_closer, s, a), np.where(first_is_closer, b, s)
             with np.errstate(all="ignore"):
                 step = s - now.value / now.slope
@@ -380,6 +385,7 @@ class SegmentedPass(ContactPass):
             if (change <= _CONVERGED * width).all():
                 break
         now = self._local_minima(e, s, minima, width, x)
+        # both parts of each cell: from its lower end to the jump, and from there to its upper end
         is_jump = now.valid & ~now.same & (now.slope > 0.0)
         at = np.flatnonzero(
             is_jump & (np.abs(now.value) <= _SAME_DISTANCE * width * np.abs(now.slope))

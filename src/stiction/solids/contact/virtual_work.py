@@ -113,6 +113,7 @@ class MortarPass(SegmentedPass):
     # ------------------------------------------------------------ the blocks of tangents
 
     def _segmentation_at(self, closest: ClosestPoints, x: Floats) -> Segmentation:
+        """Return the segmentation itself, or that of x from these closest points."""
         return closest if isinstance(closest, Segmentation) else self.project(x, closest)
 
     def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
@@ -123,6 +124,7 @@ class MortarPass(SegmentedPass):
         return np.concatenate([nodes, nodes[one]]), np.concatenate([nodes, nodes[other]])
 
     def _nodes_of(self, segments: Segments) -> Ints:
+        """Return the own nodes and the partner's nodes in all slots of segments, (c, slots)."""
         others = self.partner.nodes[segments.partner_elements].reshape(segments.cell.size, -1)
         return np.concatenate([self.own.nodes[segments.element], others], axis=1)
 
@@ -258,6 +260,7 @@ class MortarPass(SegmentedPass):
         self, out: Floats, closest: ClosestPoints, x: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """Return gaps, unit tangents and stretches of the partner at the centres of cells."""
+        # beyond a corner the normal is along r; elsewhere it is normal to the tangent
         _, places = self.partner_at(closest.element, closest.xi.T, x)
         r = out[k.X : k.X + 2] - places[0]
         size = k.lengths(places[1])
@@ -348,6 +351,8 @@ class MortarPass(SegmentedPass):
 
         tau = eps Z / A in stick; in slip |tau| is the bound, and the origin of slip follows.
         """
+        # per is j; trial traction eps Z / A and bound are per cell area, and states are those
+        # requested, or decided by the bound
         area, penalty = out[k.WEIGHT], self._constants[k.PENALTY]
         per = out[k.OWN_STRETCH] if self._constants[k.PER_CURRENT] > 0.0 else np.ones_like(area)
         frictional = (requested != k.FREE) & (integrals.weight > 0.0)

@@ -61,6 +61,7 @@ class Pattern:
     def __init__(self, nodes: int, dim: int, pairs: Sequence[tuple[Ints, Ints]]) -> None:
         from scipy.sparse import coo_matrix
 
+        # graph of coupled nodes, with the nodes themselves, symmetric
         rows = np.concatenate([np.arange(nodes), *(r.ravel() for r, _ in pairs)])
         columns = np.concatenate([np.arange(nodes), *(c.ravel() for _, c in pairs)])
         symmetric = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -69,6 +70,7 @@ class Pattern:
         graph.sum_duplicates()
         graph.sort_indices()
         self.nodes, self.dim = nodes, dim
+        # a matrix row of node a has d entries for each node in row a of the graph
         self._first = graph.indptr.astype(np.int64)
         self._columns = graph.indices.astype(np.int64)
         length = np.diff(self._first) * dim

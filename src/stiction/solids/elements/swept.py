@@ -313,6 +313,8 @@ def values_at(
     """
     gauss, weights_along = np.polynomial.legendre.leggauss(along)
     result = []
+    # elements of a group are divided by which of their points are control points of a face
+    # (`on_spline`), because these have other splines along the axis
     for group in swept.layout.groups:
         rule = rule_of(group)
         flags = swept.levels.on_spline[group.nodes]
@@ -435,6 +437,7 @@ def _block(
         weights = np.ravel(weights_along[:, None] * rule.weights)
         return mapped(np.concatenate(rates, axis=2), points[nodes], weights)
 
+    # full integration, then the points of the volumetric energy, then incompatible modes
     g, w = at(full, degree + 1)
     if not element.reduced:
         vg, vw = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
@@ -468,6 +471,7 @@ def _face(surface: Surface, element: Element, levels: Levels, points: Floats) ->
     elements, layers = surface.nodes.shape[0], axis.numbers.shape[0]
     nodes = _numbers(surface.nodes, levels, axis)
     f, df = curve_functions(surface.extraction, surface.weights, gauss)
+    # functions and areas at the contact points of patches; e counts patches layer by layer
     n, dn = _products(f, df[..., None], *axis.at(gauss))
     tangents = np.einsum("eqnm,end->mdeq", dn, points[nodes])
     area = np.sqrt((crossed(tangents) ** 2).sum(axis=0))

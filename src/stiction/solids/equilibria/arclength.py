@@ -154,6 +154,7 @@ class PathFollower:
                 record.status = Status.WORK_LIMIT
                 record.reason = f"{self.steps} arclength steps were taken, the limit max_steps"
                 return
+            # one step under the present control; refused steps count as failed
             if adhesion_step:
                 arc = self._adhesion_controlled(adhesion_step)
             else:
@@ -180,6 +181,7 @@ class PathFollower:
                 self.length, self.adhesion_step = arc_length, adhesion_step
                 yield self._pause()
                 continue
+            # a failed step is halved; below a shortest arclength adhesive energy takes control
             self.cuts += 1
             if adhesion_step:
                 self.adhesion_step = adhesion_step = 0.5 * adhesion_step

@@ -645,6 +645,7 @@ class LoadStepper:
 
     def _detect_jump(self, last: Energies, times: tuple[float, float]) -> None:
         """Record a jump to another equilibrium: a step whose energies do not close."""
+        # missing energy of the step against noise, energy exchanged in it, and size of energies
         now = self.energy
         missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))

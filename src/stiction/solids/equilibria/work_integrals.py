@@ -117,6 +117,7 @@ def condition_works(
     w0 = 1.0 - w1
     carried = 0.5 * (before.residual + after.residual) if support_forces is None else support_forces
     reaction = carried * increment
+    # reactions at supports, then point loads, tractions, pressures, springs, rotations
     supports = conditions.fixed & (conditions.owner >= 0)
     np.add.at(work, conditions.owner[supports], reaction[supports])
     for number, *_ in conditions.loaded:
@@ -133,6 +134,7 @@ def condition_works(
         last = program.at(t1) * apply_matrices(entries, problem.points + u1)
         work[number] -= float(np.sum((w0 * first + w1 * last) * displacement))
     for number, spring, _, shape in conditions.springs:
+        # work of the driven end: mean force k (g - s) times its displacement g_1 - g_0
         g0, g1 = spring.program.at(t0), spring.program.at(t1)
         forces = spring.stiffness * (g0 + g1) - float(np.sum(shape * (u0 + u1)))
         work[number] += 0.5 * forces * (g1 - g0)
