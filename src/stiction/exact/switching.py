@@ -414,6 +414,7 @@ def wheel_two_fold(table: Turntable, r: npt.ArrayLike, omega: npt.ArrayLike) -> 
     Verified by: tests/exact/test_switching_closed_forms.py::test_two_fold_reference
     """
     r, omega = np.broadcast_arrays(np.asarray(r, dtype=np.float64), np.asarray(omega, dtype=float))
+    # v* from h = 0, kappa from A = 0, k2 from B = 0
     cos, sin, mu = np.cos(table.gamma), np.sin(table.gamma), table.mu
     slip = omega - table.omega0
     v = slip * (table.d - r * cos / sin)
@@ -423,6 +424,7 @@ def wheel_two_fold(table: Turntable, r: npt.ArrayLike, omega: npt.ArrayLike) -> 
     _, p2, drag, inertia = _terms(table, 0.0, r, v, omega)
     p1 = (r * cos * drag * omega - table.m * inertia * v * slip * cos) / p2
     k2 = (p1 + table.c2 * v - table.m * r * omega**2) / (table.r0 - r)
+    # K_ab = grad(B + a mu A) . (f0 + b mu f_lam), then J1, J2, eigenvalues and case
     x = np.stack([r, v, omega])
     f0, f_lam = field_parts(table, kappa, k2, sign, x)
     grad_a, grad_b = lie_gradients(table, kappa, k2, sign, x)

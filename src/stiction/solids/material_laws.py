@@ -87,6 +87,7 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
             f = y * (c[C1] + y * (c[C2] + y * c[C3]))
             f1 = c[C1] + y * (2.0 * c[C2] + 3.0 * y * c[C3])
             f2 = 2.0 * c[C2] + 6.0 * y * c[C3]
+        # chain rule for f(w), w = J^(-2/3) I1
         psi += f
         p1 += f1 * s
         pj += f1 * wj
@@ -94,6 +95,7 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
         p1j += f2 * s * wj + f1 * w1j
         pjj += f2 * wj * wj + f1 * wjj
         if kind == MOONEY_RIVLIN:
+            # c2 (J^(-4/3) I2 - 3)
             s = s * s
             psi += c[C2] * (s * i2 - 3.0)
             p2 += c[C2] * s

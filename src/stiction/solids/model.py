@@ -279,6 +279,7 @@ class Assembled(Declared):
                 raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
     def _check_side(self, side: Boundary) -> None:
+        """Refuse a side on a missing body or boundary."""
         if side.body >= len(self.bodies):
             why, try_ = "bodies are counted from 0.", "give the place of the body in the list."
             needs = f"a number below {len(self.bodies)}"

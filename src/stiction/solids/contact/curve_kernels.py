@@ -206,6 +206,7 @@ def points_kernel(m: int) -> Any:
         functions: Stack,
         places: Stack,
     ) -> None:
+        # scratch: functions and places of one point, Bernstein polynomials; then point by point
         n = nodes.shape[1]
         f, out = np.empty((rows, n)), np.empty((rows, m + 1))
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
@@ -383,6 +384,7 @@ def _closest_point_plain(
     for number in range(_PROJECTION_STEPS):
         if not active.size:
             return
+        # one step of all points that have not converged
         metric_fraction = 0.5 if number < _CAUTIOUS_STEPS else 1.0
         e, xi = elements[active], xis[active].T.copy()
         out = boundary.points(e, xi, x)[1]
@@ -392,6 +394,7 @@ def _closest_point_plain(
         done = size[active] <= _CONVERGED
         bad = (free == _END) | ((free == _EDGE) & (last[active] > _CORNER))
         normal[active[done]] = ~bad.any(axis=0)[done]
+        # points at an edge whose step leads out: into the neighbour, or constrained to the edge
         leaves = done.copy()
         for a in range(m):
             up = increment[a] > 0.0
@@ -407,6 +410,7 @@ def _closest_point_plain(
             entering = active[entered]
             previous[entering], elements[entering], across[entering] = e[entered], after[entered], a
             xis[entering, a] = np.where(up[entered], -1.0, 1.0)
+        # the others move, by at most half of the last step where the direction reverses
         constraint[:, active] = free
         remains = ~leaves
         inside = active[remains]
@@ -476,6 +480,7 @@ def closest_point_kernel(m: int) -> Any:
         degrees: Ints,
         x: Matrix,
     ) -> None:
+        # scratch of `project_point`, in its order
         boundary = (nodes, extraction, weights, neighbours, degrees)
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
         f, out = np.empty((rows, nodes.shape[1])), np.empty((rows, d))

@@ -284,6 +284,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     layout = derivative_layout(m)
     closest = np.zeros((len(layout.orders), d, points.shape[1]))
     if shape[KIND] == PLANE:
+        # coordinates along unit tangents of the plane
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
         s = np.stack([dot(offset, axis[:, None]) for axis in axes])
         for k in range(d):
@@ -292,6 +293,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
                 closest[0, k] += s[a] * axes[a, k]
         closest[1 : 1 + m] = axes[:, :, None]
     else:
+        # the closest point lies on the ray from the centre; c_,ab . n = -metric / radius
         radius = shape[CENTRE + d]
         r = np.sqrt(dot(offset, offset))
         out = offset / r

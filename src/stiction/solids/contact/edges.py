@@ -157,6 +157,7 @@ def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
             return gaps_at(p, where, p.project(x, None).at(np.zeros(1, dtype=np.int64)), x)[0]
         return gaps_at(p, where, p._search(np.ascontiguousarray(places.T), x), x)[0]
 
+    # which corners of triangles are in contact; triangles with corners on both sides of the limit
     inside = (gap_at(zeta) < limit)[corners]
     count = inside.sum(axis=1)
     straddling = (count > 0) & (count < corners.shape[1])
@@ -176,6 +177,7 @@ def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
         low, high = np.zeros(numbers.size), np.ones(numbers.size)
         sides = (low, excess(low, numbers)), (high, excess(high, numbers))
         edge_points.append(begin + _roots(excess, *sides, 1e-14) * (end - begin))
+    # whole triangles, and the parts cut off at the crossings, in both configurations
     totals = []
     for state in (p.reference, x):
         points = [

@@ -369,6 +369,7 @@ class SegmentVariations:
         self, by_variables: Floats, tau: Floats
     ) -> tuple[Floats, tuple[Floats, Floats] | None]:
         """Return second variations by nodes from those by (y, s_a, s_b), by the chain rule."""
+        # blocks of own nodes and of the closest element, in the slots of their nodes
         n_own, n_element, n_total = self.slots()
         count = by_variables.shape[0]
         if n_total == n_own + n_element:

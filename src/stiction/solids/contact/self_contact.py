@@ -85,6 +85,7 @@ class SelfPass(MortarPass):
         """Return each point's nearest admissible sample, or the point itself if there is none."""
         from scipy.spatial import cKDTree
 
+        # samples with places and normals; a point without a partner starts at itself
         xis, elements, _ = self._samples
         each = xis.shape[1]
         sample_xi = np.tile(xis[0], elements.size // each)
@@ -93,6 +94,7 @@ class SelfPass(MortarPass):
         e, xi = at[0].copy(), at[1].copy()
         tree, size = cKDTree(places.T), elements.size
         remaining, count = np.arange(e.size), min(_FIRST, size)
+        # the nearest samples of each point are tested, ever more of them, until one is admissible
         while remaining.size:
             unmatched = []
             for i in range(0, remaining.size, _CHUNK):

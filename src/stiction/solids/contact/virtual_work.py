@@ -210,6 +210,7 @@ class MortarPass(SegmentedPass):
             out[k.WEIGHT] = self.weight_factor * self.own.areas.ravel()
             tangent = k.own_points(self._nodes_of_points, self._functions, x, self._length, out)
             out[k.GAP], unit, stretch = self._cell_centres(out, closest, x)
+            # integrals over cells, return map, then forces of segments on the nodes of both sides
             variations = self._variations(closest, history, x, attraction)
             requested = self._requested_states(history, fixed_states, with_friction)
             integrals = cell_integrals(variations, self.count)
@@ -283,6 +284,7 @@ class MortarPass(SegmentedPass):
         self, closest: Segmentation, history: History | None, x: Floats, attraction: float
     ) -> SegmentVariations:
         """Return kinematics and laws at all points, those of friction if there is a history."""
+        # kinematics of both boundaries at the integration points, with moving jumps
         segments, pairs = closest.segments, closest.pairs
         each = segments.at.shape[1]
         cell = np.repeat(segments.cell, each)
@@ -310,6 +312,7 @@ class MortarPass(SegmentedPass):
                 zeta = middle[cell] + self._shortest(zeta - middle[cell])
             slip = zeta - np.where(history.has_origin, history.origin[:, 0], 0.0)[cell]
             slip = np.where(history.has_origin[cell], self._shortest(slip), slip)
+        # attraction scales tension, and the well of the potential
         tensile = traction < 0.0
         psi = adhesion_potential(variations.gap, c_n)
         well = np.where(tensile, psi, -self._constants[k.DEPTH])

@@ -71,6 +71,7 @@ def body_mass(
         n, _ = functions(group, rule.xi, rule.eta)
         _, volume = gradients(group, points, rule)
         n = np.broadcast_to(n, (volume.shape[0], *n.shape[1:]))
+        # element matrices (e, n, n); lumped, their diagonals are scaled to the mass of the element
         block = density * np.einsum("eqa,eqb,eq->eab", n, n, volume)
         count = group.nodes.shape[1]
         if lumped:

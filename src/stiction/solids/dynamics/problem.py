@@ -227,6 +227,7 @@ class MovingProblem(Problem):
         step = self.step
         if step is None:
             return (trial, matrix) if self.flow is None else self._gradient_flow(trial, matrix)
+        # G at the end of the step, and the residual of the scheme
         w = step.weights
         v, a = step.rates(u)
         interface = self.dashpots(trial)
@@ -237,6 +238,7 @@ class MovingProblem(Problem):
         self._evaluated.append((step_trial, trial))
         if matrix is None:
             return step_trial, None
+        # tangent: static part and dampers weighted by 1 - alpha_f, mass by (1 - alpha_m)
         by_rate = w.gamma / (w.beta * step.dt)
         matrix.data *= 1.0 - w.force
         self._add_matrix(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
@@ -270,6 +272,7 @@ class MovingProblem(Problem):
             or entries[0] is not owner
             or name.startswith("dashpots")
         ):
+            # one sorted key per entry (row, column): places of the entries of `part` in `matrix`
             n = matrix.shape[0]
             keys, wanted = (
                 np.repeat(np.arange(n, dtype=np.int64), np.diff(m.indptr)) * n + m.indices

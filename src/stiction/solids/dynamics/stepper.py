@@ -352,6 +352,7 @@ class TimeStepper(LoadStepper):
         missed = 0
         for at in self.record.save_times_between(self.state.time, target):
             if self.sampling is None:
+                # separate equations: the path must not depend on the times of samples
                 self.sampling = MovingProblem(self.moving.system, self.scheme.lumped)
                 self.sampling.begin, self.sampling.end = self.problem.begin, self.problem.end
                 self.sampling.add_contacts(self.problem.assembled)

@@ -351,6 +351,7 @@ def _add_plain(
     row: Places,
 ) -> int:
     """Sum over the points of all elements at once, in the order of the kernel."""
+    # F, P and coefficients of the tangent at all points; arrays have elements as last axis
     e, n = nodes.shape
     d = residual.shape[1]
     inverted = 0

@@ -235,6 +235,7 @@ def body_layout(mesh: Mesh, element: Element, names: tuple[str, ...]) -> BodyLay
         curved = mesh.cells.shape[1] == 9
         layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, curved) for n in names]
         refuse_overlaps(layers)
+    # nodes and elements, then contact boundaries with curves of their layers or of cell edges
     numbering = number_nodes(fitted, element.ORDER, layers)
     element_groups = groups(fitted, element.ORDER, layers, numbering)
     points = numbering.points
@@ -266,6 +267,7 @@ def kinds_of(
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of contact boundaries after checking that they differ."""
     names = (contact,) if isinstance(contact, str) else tuple(contact)
     if len(set(names)) != len(names):
         why = "a boundary is one surface, with one or more partners."

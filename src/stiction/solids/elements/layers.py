@@ -165,6 +165,7 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
 
     Arguments as in `number_nodes`, and its result `numbering`.
     """
+    # cells outside of layers
     layer_cells = [layer.facets[:, 0] for layer in layers]
     plain = np.ones(mesh.cells.shape[0], dtype=bool)
     for cells in layer_cells:
@@ -175,6 +176,7 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
         base = mesh.cells[cells][:, _OWN[order, triangle]]
         none = np.zeros((cells.size, 0), dtype=np.int64)
         element_groups += _by_number(order, triangle, cells, none, None, base, numbering)
+    # cells of layers: functions of the curve on the face, then the nodes behind it
     for layer, controls in zip(layers, numbering.controls, strict=True):
         curve = layer.curve
         for triangle in (False, True):

@@ -120,6 +120,7 @@ def _of_middles(
         rows = np.broadcast_to(middle[here][:, None], numbers.shape)
         entries.append((rows.ravel(), numbers.ravel(), f[:, 0].ravel()))
         plain[here] = False
+    # other edges: their middle node, or the mean of both ends
     others = np.flatnonzero(plain)
     if order == 2:
         entries.append(_of_nodes(middle[others], edges.middle[first[others]], numbering))

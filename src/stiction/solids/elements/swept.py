@@ -479,6 +479,7 @@ def _face(surface: Surface, element: Element, levels: Levels, points: Floats) ->
     width = axis.extraction.shape[2] * surface.extraction.shape[2]
     extraction = both.reshape(layers * elements, -1, width)
     weights = np.tile(surface.weights, (layers, axis.numbers.shape[1]))
+    # adjacent patches, -1 at an edge
     e = np.arange(elements * layers)
     column, row = e % elements, e // elements
     sides = [

@@ -488,6 +488,7 @@ class PathFollower:
         now = monitor.modes(self.problem, arc.t, arc.matrix, arc.factors)
         if now is None or not now.changed(last or UnstableModes(0, now.counted)):
             return arc, False
+        # the step contains a change of the number of unstable modes: locate it, find its branch
         modes = (last or UnstableModes(0, now.counted), now)
         loss = monitor.bifurcations(self.state, arc.trial.u, arc.t, modes, self.limits)[0]
         bracket = (float(str(loss.where["from"])), float(str(loss.where["to"])))
@@ -553,6 +554,7 @@ def follow_path(problem: Problem, method: Continuation, request: Request) -> Loa
     method : arclengths, tolerances and bounds
     request : start and end of the program
     """
+    # load steps lead to the start of the results, and the path from there to the end
     begin, end = request.t_start, request.t_end
     given = problem.assembled.readings.start
     start = begin if given is None else min(max(given, begin), end)

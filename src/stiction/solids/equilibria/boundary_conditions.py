@@ -214,6 +214,7 @@ class BoundaryConditions:
         return numbers + int(problem.first[where.body]), weights
 
     def _check_boundary(self, where: Boundary) -> None:
+        """Refuse a boundary that the body does not have."""
         self._check_body("Boundary.body", where.body)
         sets = self.problem.parts[where.body].node_sets
         if where.name not in sets:
@@ -225,6 +226,7 @@ class BoundaryConditions:
             raise ModelError("Boundary.name", repr(where.name), needs, why, try_)
 
     def _check_body(self, name: str, body: int) -> None:
+        """Refuse the number of a missing body; `name` is the argument of the message."""
         parts = self.problem.parts
         if body >= len(parts):
             needs = f"a number below {len(parts)}"
@@ -394,6 +396,7 @@ class BoundaryConditions:
         return float(self._programs(t).flat[component])
 
     def _owner_description(self, component: int) -> str:
+        """Return words for the condition that prescribes a component, "" for none."""
         number = int(self.owner.flat[component])
         if number < 0:
             return ""

@@ -526,6 +526,7 @@ class Recorder:
         if readings.displacement is not None:
             condition = problem.assembled.all_conditions[readings.displacement]
             curves["displacement"] = condition.program.at(t)  # type: ignore[attr-defined]
+        # the reported force: of the contact, of a condition, or of all supports
         if problem.passes and not readings.support:
             force = force_on(problem, trial, readings.contact, problem.assembled.read_body)
         elif readings.displacement is not None:
@@ -541,6 +542,7 @@ class Recorder:
                 curves[f"reaction_{i}_{name}"] = value
         for contact, (number, _) in problem.conditions.rotations.items():
             curves[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)
+        # size of contact: areas in space, lengths in the plane
         if problem.passes and problem.dim > _PLANE:
             i = self._pass_number()
             curves.update(contact_areas(problem, i, trial, t))

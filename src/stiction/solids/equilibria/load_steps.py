@@ -684,6 +684,7 @@ class LoadStepper:
         problem, workspace = self.problem.fresh_copy(), self.solver.start()
         try:
             for substeps in _SUBSTEPS:
+                # the step again, in this many substeps, with the largest energy missing in one
                 state, trial, energy, largest = self.state, self.trial, last, 0.0
                 for target in np.linspace(*times, substeps + 1)[1:]:
                     t = float(target)

@@ -158,6 +158,7 @@ def _compare(
         try_ = "name the boundary instead of the point, or a node that is not on this boundary."
         needs = "constraints that do not determine a free point between control points"
         raise ModelError("Solid.boundary_conditions", last.description, needs, why, try_)
+    # sum over the constraints: of fixed displacements (actual) and of prescribed values (needed)
     for t in times:
         values = prescribed(float(t))
         actual = needed = size = 0.0

@@ -248,6 +248,7 @@ def line_search(
                 return last
             high, slope_high, fraction = fraction, np.nan, 0.5 * fraction
             continue
+        # r . step at this fraction; the search ends where it is small or has not reversed
         last = tried
         slope = inner(residual, step)
         reversed_ = slope * slope_at_start < 0.0
@@ -263,6 +264,7 @@ def line_search(
             low, slope_low = fraction, slope
         if np.isnan(slope_high):
             return last
+        # regula falsi between the ends of the bracket [low, high]
         fraction = low + (high - low) * slope_low / (slope_low - slope_high)
         inset = _FROM_ENDS * (high - low)
         fraction = min(max(fraction, low + inset), high - inset)

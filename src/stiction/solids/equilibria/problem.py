@@ -136,6 +136,7 @@ class Problem:
         self.points = np.concatenate([*(part.points for part in parts), extra])
         self.carriers = self._add_multipliers()
         self.size = self.points.shape[0]
+        # elements with global node numbers, and tables of materials
         blocks: list[tuple[Elements, Floats]] = []
         sheets = []
         for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
@@ -483,6 +484,7 @@ class Problem:
 
     @property
     def _largest_modulus(self) -> float:
+        """The largest Young's modulus [Pa]; in space times the largest length [N/m]."""
         bodies = self.assembled.bodies
         # in space a modulus times a length is a force per width
         length = self.largest_length if self.dim > _PLANE else 1.0
@@ -607,6 +609,7 @@ class Problem:
         signature = [
             p.signature(f, h) for p, f, h in zip(self.passes, closest, state.histories, strict=True)
         ]
+        # the same blocks, or other blocks that the pattern contains; else a new pattern
         if self._pattern is not None and signature == self._signature:
             return self._pattern
         if self._pattern is not None:

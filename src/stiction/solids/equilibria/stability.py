@@ -223,6 +223,7 @@ class StabilityMonitor:
             for k in range(_MOST_HALVINGS):
                 if k >= _HALVINGS and high - low <= _RESOLUTION * (low - self.begin):
                     break
+                # equilibrium in the middle, and its number of unstable modes
                 t = 0.5 * (low + high)
                 guess = state.u + (t - state.time) / (target - state.time) * (u - state.u)
                 outcome = solve_step(problem, state, t, guess, limits, workspace)

@@ -295,6 +295,7 @@ def unbalanced_work(
         pairs = zip(problem.passes, before.closest_points, strict=True)
         return tuple(p.pairing(p.project(x, points)) for p, points in pairs)
 
+    # integral of conservative forces, by the adaptive rule, and work of friction on slip
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
     digits = max(0.0, math.log10(_DEFAULT_TOLERANCE / error))

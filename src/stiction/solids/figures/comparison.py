@@ -104,6 +104,7 @@ def normal_force(data: SolidData) -> float:
 
 
 def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
+    """Return one label for each run, after checking their number."""
     if labels is None:
         return [run.system_name for run in runs]
     if isinstance(labels, str) or len(labels) != len(runs):
@@ -126,6 +127,7 @@ def _colours(count: int) -> list[str]:
 def _page(
     names: Sequence[str], colours: Sequence[str], more: Sequence[Any]
 ) -> tuple[PaperFigure, Axes]:
+    """Return a figure with one panel, and a legend of all runs and of `more` entries."""
     keys = [line_key(name, colour) for name, colour in zip(names, colours, strict=True)]
     across = 2 if max(map(len, names)) > _LONG else 3
     figure, (ax,) = page(2.3, [*keys, *more], across=across)

@@ -67,6 +67,7 @@ def _imbalance(ax: Axes, ledger: Ledger) -> None:
 
 def _ledgered(data: SolidData) -> tuple[Run, bool]:
     """Return the run with the ledger since the begin of the drive, and whether it is over u."""
+    # work and heat are counted from the first row at which the displacement changes
     ledger = data.run.energy
     start = data.time[data.begin]
     first = int(np.searchsorted(ledger.time, start - 1e-15 * abs(start)))

@@ -53,6 +53,7 @@ def shapes(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure
     picks = data.snapshots(times)
     box = bounds(data, [0, *picks])
     aspect = (box[3] - box[2]) / (box[1] - box[0])
+    # panels as wide as the page, unless the figure would be too tall [in]
     columns = 1 if len(picks) == 1 or aspect < 0.2 else 2
     rows = -(-len(picks) // columns)
     wide = (style.PAGE - _LEFT - _RIGHT - (columns - 1) * _BETWEEN) / columns

@@ -146,6 +146,7 @@ def _head(axes: Sequence[Axes], data: SolidData, handles: Sequence[Any], across:
 
 
 def _colours(count: int) -> list[str]:
+    """Return colours along the colour map, one for each time."""
     from matplotlib.colors import to_hex
 
     if count == 1:

@@ -98,6 +98,7 @@ def with_new_passes(
     histories: list[History] = []
     point_values: list[Floats] = []
     stored = 0.0
+    # closest points, history and record of each new pass, with its normal forces alone
     for p in problem.passes[known:]:
         closest, free = p.project(x, None), np.full(p.count, -1)
         out = p.evaluate(

@@ -186,6 +186,7 @@ def _add_plain(
     r, k, degenerate = np.zeros((d, n, e)), np.zeros((d, d, low.size, e)), 0
     moved = u[nodes].transpose(2, 1, 0)
     for q in range(weights.shape[1]):
+        # point q of all elements: F, the normal of length J, C, b and forces, then the tangent
         g = gradients[:, q].transpose(2, 1, 0)
         f, normal, square = _surface(start[:, q].transpose(1, 2, 0), g, moved)
         degenerate += int(np.sum(~(square > 0.0)))

@@ -196,6 +196,7 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         body = problem.assembled.bodies[b]
         if number != i or not isinstance(body, Membrane):
             continue
+        # shorter sides of elements, at each contact point
         law, side = p.contact.adhesion, p.own.lengths.min(axis=1)
         sides = np.repeat(side, p.own.areas.shape[1])
         pulled = record.extremes.in_tension[mine] if record.extremes.in_tension.size else None

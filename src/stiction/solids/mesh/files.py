@@ -117,6 +117,7 @@ def packed(path: str) -> bytes:
     """
     import meshio
 
+    # triangles and quadrilaterals; lines and point sets with a name
     file = meshio.read(path)
     points = np.asarray(file.points, dtype=np.float64)
     if points.ndim != 2 or not np.isfinite(points).all():

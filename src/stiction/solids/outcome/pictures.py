@@ -55,6 +55,7 @@ def snapshot_variables(
     """
     if not snapshots:
         return {}
+    # drawn points of all bodies in one numbering
     cells, bodies, outline, first_point = [], [], [], 0
     for number, part in enumerate(problem.parts, 1):
         n = part.picture.matrix.shape[0]
@@ -141,6 +142,7 @@ def _fields(problem: Problem, u: Floats, bodies: bool, size: int) -> Floats:
             if isinstance(body, Body | SweptBody)
             else _membrane_fields(part, displacements)
         )
+        # the value of each element is added to the corners of its drawn cells
         for number, means in enumerate(blocks):
             in_block = part.picture.owner[:, 0] == number
             cells, owner = part.picture.quads[in_block], part.picture.owner[in_block, 1]

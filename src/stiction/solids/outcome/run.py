@@ -313,6 +313,7 @@ def _events(
     names = extents(problem.dim)
     if names.nominal not in curves:
         return EventLog()
+    # an event is a step whose mode differs from that of the step before
     modes = _modes(problem, curves)
     changes = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
     kinds = []

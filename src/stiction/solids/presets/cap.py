@@ -149,6 +149,7 @@ class CapSliding3D(SolidSystem):
 
     def assembled(self) -> Assembled:
         """Return one half of the cap, its contact, and the plate's force and displacement."""
+        # the plate starts slightly below the equilibrium gap, under the first force on half the cap
         adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
         whole, first = self.normal_force, max(_FIRST * self.normal_force, _LEAST)
         top = (0.0, self.height + (1.0 - _DEPTH) * adhesion.gap_eq, 0.0)

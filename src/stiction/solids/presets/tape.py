@@ -136,6 +136,7 @@ class TapePeeling(SolidSystem):
             penalty=self.penalty,
             friction_from=_ALWAYS,
         )
+        # the right end is displaced along the direction of the angle
         end, turn = Boundary(0, "right"), math.radians(self.angle)
         displacements = (self.u_end * math.cos(turn), self.u_end * math.sin(turn))
         conditions: list[Condition] = [

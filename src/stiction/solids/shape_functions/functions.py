@@ -167,6 +167,7 @@ def functions(group: Group, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
 
 
 def _quadrilateral(order: int, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
+    """Return products of Lagrange functions of xi and eta, in the order of nodes of a cell."""
     (a, da), (b, db) = lagrange(order, xi), lagrange(order, eta)
     i, j = _NODES[order]
     f, df = a[:, i] * b[:, j], np.stack([da[:, i] * b[:, j], a[:, i] * db[:, j]], -1)
@@ -174,6 +175,10 @@ def _quadrilateral(order: int, xi: Floats, eta: Floats) -> tuple[Floats, Floats]
 
 
 def _triangle(order: int, r: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """Return Lagrange functions of a triangle and derivatives by its coordinates r and s.
+
+    t are barycentric coordinates. Corners come first, then middles of the edges 0-1, 1-2, 2-0.
+    """
     t = np.stack([1.0 - r - s, r, s], -1)
     dt = np.broadcast_to(np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), (r.size, 3, 2))
     if order == 1:
