@@ -68,6 +68,12 @@ class TimeStepper(LoadStepper):
     problem : the equations
     method : the scheme, step lengths, tolerances
     request : when to start, end and save
+
+    Attributes
+    ----------
+    v, a : (nodes, d) velocities [m/s] and accelerations [m/s^2] of the last accepted state
+    length_scale : shortest range of the normal laws [m], 0 without contact
+    max_displacement, max_deformation : largest mass-weighted norms so far [m]
     """
 
     def __init__(self, problem: MovingProblem, method: GeneralisedAlpha, request: Request) -> None:

@@ -86,6 +86,16 @@ class PathFollower:
     stepper : load steps up to the start of the path, with their record
     method : arc lengths, tolerances, bounds
     begin, end : program times at which the path begins and ends
+
+    Attributes
+    ----------
+    points : the last three points of the path, the latest at the end
+    weight, time_weight : w and w_t of the arclength [1/m^2], [1 / time^2]
+    length : arclength of the next step [1]
+    adhesion_step : adhesive energy of the next step [J/m]; 0 if the arclength controls it
+    travelled : time along the path, the sum of |dt|
+    negative : number of negative eigenvalues of the last tangent, -1 if not counted
+    pending : a change of stability that is a bifurcation unless the path turns in the next step
     """
 
     def __init__(

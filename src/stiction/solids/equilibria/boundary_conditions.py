@@ -91,6 +91,12 @@ class BoundaryConditions:
     fixed : (nodes, d) which unknowns are prescribed
     owner : (nodes, d) number of the condition that prescribes or loads it, -1 for none
     unknowns : the map to displacements
+    driven : (nodes, component, condition) of each `Driven`
+    loaded : (number, nodes, component, condition) of each `Loaded`
+    dead_loads : (number, nodal forces (nodes, d) per unit of the program, program) of tractions
+    pressures : (number, matrices of faces, program)
+    springs : (number, spring, matrices of faces, nodal forces for a unit displacement of its end)
+    rotations : by contact, (number, condition) of each `Turned`
     """
 
     def __init__(

@@ -92,6 +92,14 @@ class LoadStepper:
     method : step lengths, tolerances, bounds
     request : when to start, end and save
     end : end of the arclength path that follows the load steps; None for the end of the request
+
+    Attributes
+    ----------
+    state, trial, energy : last accepted state, its evaluation (None before the first), its energies
+    previous : time and unknowns of the state before, from which a step is extrapolated
+    dt, max_step, min_step : next, longest and shortest step [time unit of the run]
+    iterations, cuts, steps : Newton iterations, halvings and accepted steps so far
+    record, monitor, workspace : of the run, of stability, and of the sparse solver
     """
 
     def __init__(
