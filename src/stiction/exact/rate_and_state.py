@@ -58,6 +58,8 @@ def critical_stiffness(
 ) -> float:
     """Return the stiffness [Pa/m] below which sliding at `v` [m/s] is unstable.
 
+    k_c = ((b - a) sigma - eta v) / L.
+
     Source: Ruina 1983, with damping eta [Pa s/m] by linearisation; sigma [Pa], length [m].
     Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
     """

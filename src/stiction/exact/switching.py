@@ -204,7 +204,7 @@ def crossing_map(side: int, j1: float, j2: float, y: float, z: float) -> tuple[f
     """Return the point (y, z) at which an orbit returns to the surface, and the time it takes.
 
     With side 1 the orbit starts at y < 0 and passes h > 0; otherwise it starts at z < 0 and passes
-    h < 0.
+    h < 0. The fields are those of the normal form in the heading of this section, with J1, J2.
 
     Source: formulas sheet of the wheel paper, section 5.
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
@@ -477,7 +477,7 @@ def two_folds_of(table: Turntable, kappa: float, k2: float) -> Floats:
 def _terms(
     table: Turntable, k2: npt.ArrayLike, r: Floats, v: Floats, w: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return p1, p2, c1 + 2 m r v and beta^2 + r^2."""
+    """Return p1, p2, c1 + 2 m r v and beta^2 + r^2; see `lie_parts`."""
     p1 = np.multiply(k2, table.r0 - r) - table.c2 * v + table.m * r * w**2
     inertia = table.beta**2 + r**2
     p2 = table.d * r * np.cos(table.gamma) + inertia * np.sin(table.gamma)

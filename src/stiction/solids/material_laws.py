@@ -112,7 +112,8 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
 def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E741
     """Return psi and its derivatives by a, j and l, in the order a, j, l, aa, aj, jj, al, jl, ll.
 
-    By the chain rule for I1 = a + l^2, I2 = j^2 + l^2 a, J = j l.
+    By the chain rule for I1 = a + l^2, I2 = j^2 + l^2 a, J = j l; `c` and `part` are those of
+    `invariant_derivatives`.
     """
     psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj = invariant_derivatives(
         a + l * l, j * j + l * l * a, j * l, c, part
@@ -146,7 +147,8 @@ def plane_derivatives(a: Any, j: Any, c: Floats, part: int) -> Eight:
     """Return psi, its derivatives a, j, aa, aj, jj by a = |F|^2 and j = det F, then psi_l and l.
 
     The out-of-plane stretch l is 1 in plane strain. In plane stress psi_l = 0 determines l, which
-    is condensed from the derivatives; they are NaN if Newton's method for l does not converge.
+    is condensed from the derivatives; they are NaN if Newton's method for l does not converge. `c`
+    and `part` are those of `invariant_derivatives`.
 
     Source: docs/formulas/solids.md, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives

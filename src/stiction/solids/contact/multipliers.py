@@ -329,7 +329,14 @@ class MultiplierPass(ContactPass):
     # ------------------------------------------------------------ kinematics
 
     def _points_of(self, x: Floats, found: Paired, history: History, rotation: float) -> _Points:
-        """Return the kinematics at every integration point, with variations."""
+        """Return the kinematics at every integration point, with variations.
+
+        Parameters
+        ----------
+        x : (nodes, d) positions [m]
+        found, history : closest points with the rule of the load step, and friction history
+        rotation : of a rigid circle [rad]
+        """
         # positions, and coordinates zeta_0 at the last accepted state; a rigid partner has them in
         # the history, since its integration points are those that are recorded
         rule, close, rigid = found.rule, found.near, self.partner.rigid
@@ -371,7 +378,10 @@ class MultiplierPass(ContactPass):
     # ------------------------------------------------------------ conditions of multipliers
 
     def _at_nodes(self, rule: Rule, functions: Floats, weight: Floats, values: Floats) -> Floats:
-        """Return the integrals (A, ...) of functions (p, n) times values (p, ...)."""
+        """Return the integrals (A, ...) of functions (p, n) times values (p, ...).
+
+        `rule` has the nodes of points; `weight` (p,) are the areas.
+        """
         own = functions * weight[:, None]
         terms = own.reshape(*own.shape, *(1,) * (values.ndim - 1)) * values[:, None]
         integrals = np.zeros((self.carriers.size, *values.shape[1:]))
@@ -510,7 +520,11 @@ class MultiplierPass(ContactPass):
         shear: Floats,
         values: Floats,
     ) -> None:
-        """Fill in the tangent blocks (p, J d + n d, J d + n d): J nodes, then n multipliers."""
+        """Fill in the tangent blocks (p, J d + n d, J d + n d): J nodes, then n multipliers.
+
+        `pressure` (p,) and `shear` (p, m) are lambda and tau at the points; other arguments are
+        those of `_record`: the rule, kinematics at its points, and conditions at the nodes.
+        """
         d, c, count = self.dim, self.stiffness, rule.cell.size
         m, own, carrier = d - 1, rule.duals, rule.carrier
         n, body = own.shape[1], at.gaps.by_gap.shape[1]

@@ -202,7 +202,10 @@ class SegmentedPass(ContactPass):
     def _closest_of_all(
         self, place: Floats, guesses: list[ClosestPoints], x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return the nearest minima found for positions (p, d), at own elements and xi (p,)."""
+        """Return the nearest minima found for positions (p, d), at own elements and xi (p,).
+
+        `guesses` are closest points from which further projections start, x positions (nodes, d).
+        """
         first, *more = self._initial_guesses(place, x, at)
         closest = self._admissible(self.closest_from(place, first, x), place, x, at)
         for guess in (*more, *guesses):
@@ -341,7 +344,10 @@ class SegmentedPass(ContactPass):
     def _local_minima(
         self, e: Ints, s: Floats, both: ClosestPoints, width: Floats, x: Floats
     ) -> LocalMinima:
-        """Return both local minima of the distance at xi (c,), searched from `both` (2 c,)."""
+        """Return both local minima of the distance at xi (c,), searched from `both` (2 c,).
+
+        `e` and `s` (c,) are own elements and xi, `width` (c,) the lengths of cells in xi.
+        """
         _, here = self._own_at(e, s, x)
         place, at = np.tile(here[0], 2).T.copy(), (np.tile(e, 2), np.tile(s, 2))
         closest = self._admissible(self.closest_from(place, both, x), place, x, at)

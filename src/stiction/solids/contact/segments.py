@@ -296,6 +296,12 @@ def _without_slivers(
     If an element end lies opposite to a cell end, rounding alone decides in which of two cells the
     breakpoint lies. The integral is the same, but not its derivative with respect to the
     breakpoint.
+
+    Parameters
+    ----------
+    cell, feature, xi : (c,), (c,) and (2, c) of segments, as in `FeatureSequence`
+    width : (c,) length in xi of the cell of each segment
+    invalid : (cells,) cells without a valid segmentation, which are left as they are
     """
     keep = np.ones(cell.size, dtype=np.bool_)
     short = (xi[1] - xi[0] <= width * _SLIVER) & ~invalid[cell]
@@ -336,6 +342,11 @@ def _breakpoints(
     """Return xi (c,) of breakpoints between features, and which of them do not exist.
 
     Each is a root of h(s) = (X(s) - c) . v, by Newton's method inside a bracket.
+
+    Parameters
+    ----------
+    own_curve, cells, places, ends, x : as in `feature_sequence`
+    cell, one, other : (c,) cell of each breakpoint, and features before and behind it
     """
     # features 2 k + 1 and 2 k + 3 are the elements of joint k + 1, which holds no closest point;
     # features 2 k + 1 and 2 k + 2 are an element and the corner at its upper end, features 2 k and

@@ -291,7 +291,16 @@ def _record_friction(
     state: ContactState,
     out: Floats,
 ) -> None:
-    """Record friction heat, stored energy, new origins of slip and slip."""
+    """Record friction heat, stored energy, new origins of slip and slip.
+
+    Parameters
+    ----------
+    slips : (p,) from `_return_map`
+    penalty : eps [Pa/m]
+    kinematics, state : of the partner, and of the contact points
+    history : (m, p) coordinates of the origins of slip at the last accepted step [m]
+    out : (OUT, p) record, changed in place
+    """
     # the origin of slip moves by the slip, in coordinates along the partner: eq-so-return in
     # docs/theory/solids
     traction, slip = state.slide[TRACTION], state.slide[INCREMENT]
@@ -322,7 +331,11 @@ def _record(
     state: ContactState,
     out: Floats,
 ) -> None:
-    """Record tractions, potential and force of every point."""
+    """Record tractions, potential and force of every point.
+
+    `gap` (p,) and `tensile` (p,) are gaps and whether T < 0; `c_n` is the table of the normal law;
+    other arguments are those of `tractions`.
+    """
     traction, trial = state.slide[TRACTION], state.slide[TRIAL]
     d = traction.shape[0]
     w, j = out[WEIGHT], state.area_ratio

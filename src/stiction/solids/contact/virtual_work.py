@@ -353,6 +353,14 @@ class MortarPass(SegmentedPass):
         """Return friction in each cell by the return map in zeta, and fill in its records.
 
         tau = eps Z / A in stick; in slip |tau| is the bound, and the origin of slip follows.
+
+        Parameters
+        ----------
+        out : (OUT, cells) record, changed in place
+        requested : (cells,) states of the return map, FREE or STUCK
+        integrals, history : over cells, and friction history
+        tangent : (d, cells) unit tangents of the own boundary
+        unit, stretch : (d, cells) unit tangents and (cells,) |a| / span of the partner
         """
         # per is j; trial traction eps Z / A and bound are per cell area, and states are those
         # requested, or decided by the bound

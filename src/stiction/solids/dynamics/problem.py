@@ -222,7 +222,10 @@ class MovingProblem(Problem):
     def evaluate(
         self, state: State, u: Floats, t: float, fixed_states: list[Ints] | None, data: bool
     ) -> tuple[Trial, csr_matrix | None]:
-        """Return residual and tangent of the time step, of the flow, or of equilibrium."""
+        """Return residual and tangent of the time step, of the flow, or of equilibrium.
+
+        Arguments are those of `Problem.evaluate`; u are the displacements at the end of the step.
+        """
         trial, matrix = super().evaluate(state, u, t, fixed_states, data)
         step = self.step
         if step is None:
@@ -261,7 +264,10 @@ class MovingProblem(Problem):
         return trial._replace(residual=trial.residual + drag), matrix
 
     def _add_matrix(self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float) -> None:
-        """Add a matrix whose pattern the tangent contains; constant patterns are indexed once."""
+        """Add `factor` times `part`, whose pattern the tangent `matrix` contains.
+
+        Constant patterns are indexed once, under `name`.
+        """
         if factor == 0.0 or part.nnz == 0:
             return
         entries = self._entries_by_name.get(name)

@@ -408,7 +408,14 @@ def _by_point(gradients: Floats) -> Floats:
 
 
 def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, has_invariant_terms: bool) -> None:
-    """Add one point of every element to the upper half of its blocks, (d, d, pairs, e)."""
+    """Add one point of every element to the upper half of its blocks.
+
+    Parameters
+    ----------
+    k : (d, d, pairs, e) blocks, added to
+    g, w, at : (d, n, e) gradients, (e,) volumes, and (rows, e) of `point_rows`
+    has_invariant_terms : whether psi_aa or psi_aj is not zero at some point
+    """
     d, n, e = g.shape
     low, high = _pairs(n)
     f, by = at[: d * d].reshape(d, d, 1, e), w * at[2 * d * d :]
@@ -446,7 +453,11 @@ def _add_symmetric(block: Floats, same: Floats, skew: list[Floats]) -> None:
 
 
 def _second(f: Floats, g: Floats, ga: Floats, same: Floats, by: Floats) -> Floats:
-    """Return the terms of the second invariant, (d, d, pairs, e)."""
+    """Return the terms of the second invariant, (d, d, pairs, e).
+
+    `f` (d, d, 1, e) is F, `ga` (d, n, e) cof F grad N, `same` (pairs, e) G, and `by` the weighted
+    coefficients in the order of BY_A to BY_IJ.
+    """
     d = g.shape[0]
     low, high = _pairs(g.shape[1])
     fa = np.stack([dot(row, g) for row in f])

@@ -319,7 +319,11 @@ def _elements(group: Group, element: Element, points: Floats) -> Elements:
 def _surface(
     element: Element, nodes: Ints, extraction: Floats, weights: Floats, points: Floats
 ) -> Surface:
-    """Return the arrays of a contact boundary."""
+    """Return the arrays of a contact boundary.
+
+    `nodes`, `extraction` and `weights` are those of `Surface`; `points` (n, 2) are positions of all
+    nodes [m].
+    """
     gauss, along = np.polynomial.legendre.leggauss(element.contact_points)
     f, df = curve_functions(extraction, weights, gauss)
     tangent = np.matmul(df, points[nodes])

@@ -192,7 +192,10 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
 
 
 def _inner(cells: Ints, sides: Ints, order: int, triangle: bool) -> Ints:
-    """Return the nodes of a layer's cells that are not on the face, in rows parallel to it."""
+    """Return the nodes of a layer's cells that are not on the face, in rows parallel to it.
+
+    `cells` (e, 4 or 9) are rows of `Mesh.cells`, `sides` (e,) the edges on the boundary.
+    """
     corners = 3 if triangle else 4
     turn = (np.arange(corners) + sides[:, None]) % corners
     corner = np.take_along_axis(cells, turn, axis=1)

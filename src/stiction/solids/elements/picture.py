@@ -105,7 +105,10 @@ def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
 def _of_middles(
     mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, middle: Ints
 ) -> list[Entries]:
-    """Return the matrix entries for the midpoints of edges, of the curve on spline layers."""
+    """Return the matrix entries for the midpoints of edges, of the curve on spline layers.
+
+    `middle` (edges,) are the numbers of drawn midpoints by edge, -1 for none.
+    """
     edges = mesh.edges
     _, first = np.unique(edges.number, return_index=True)
     plain = middle >= 0

@@ -191,7 +191,11 @@ def sweep(
 def _levels(
     layout: BodyLayout, element: Element, breaks: Floats, degrees: tuple[int, int]
 ) -> Levels:
-    """Return the points of the plane in space: layers of nodes, then layers of control points."""
+    """Return the points of the plane in space: layers of nodes, then layers of control points.
+
+    `breaks` (l + 1,) are the ends of layers [m], `degrees` those of the splines along the axis at
+    nodes and at control points.
+    """
     both_axes = []
     for degree in degrees:
         knots = open_knots(breaks, degree)
@@ -287,7 +291,13 @@ def _collocation(layout: BodyLayout, levels: Levels) -> csr_matrix:
 
 
 def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Floats]:
-    """Return products (l e, q r, n k) and their derivatives (..., d) of plane and axis."""
+    """Return products (l e, q r, n k) and their derivatives (..., d) of plane and axis.
+
+    Parameters
+    ----------
+    f, df : (e, q, n) functions of the plane, and (e, q, n, d - 1) derivatives by its coordinates
+    m, dm : (l, r, k) functions of the axis and their derivatives
+    """
     rates = [_product(df[..., a], m) for a in range(df.shape[3])] + [_product(f, dm)]
     return _product(f, m), np.stack(rates, axis=-1)
 
@@ -353,7 +363,10 @@ def _numbers(nodes: Ints, levels: Levels, axis: Axis) -> Ints:
 def _blocks(
     group: Group, element: Element, levels: Levels, points: Floats, first: int
 ) -> tuple[list[Elements], list[Hull], Ints]:
-    """Return the elements of one kind in space, their hulls, and `element_index` of the group."""
+    """Return the elements of one kind in space, their hulls, and `element_index` of the group.
+
+    `points` (n, 3) are positions in space [m], `first` is the number of the first new block.
+    """
     flags = levels.on_spline[group.nodes]
     patterns, which = np.unique(flags, axis=0, return_inverse=True)
     index = np.empty((group.nodes.shape[0], 3), dtype=np.int64)
@@ -409,7 +422,10 @@ def _subset(group: Group, chosen: Ints) -> Group:
 def _block(
     group: Group, element: Element, levels: Levels, points: Floats, on_spline: Bools
 ) -> Elements:
-    """Return elements in space whose functions have the same axes."""
+    """Return elements in space whose functions have the same axes.
+
+    `on_spline` (n,) says which functions of the plane are those of control points of a face.
+    """
     full, reduced = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
     axes = [
         (np.flatnonzero(on_spline == bool(kind)), axis) for kind, axis in enumerate(levels.axes)

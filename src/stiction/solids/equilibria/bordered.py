@@ -279,7 +279,10 @@ class Bordered:
     def _advance(
         self, state: State, u: Floats, t: float, step: Floats, dt: float, slope: float
     ) -> Probe | None:
-        """Return the line search along a step of displacements and time."""
+        """Return the line search along a step (free,) of displacements and `dt` of time.
+
+        `slope` is r . step at the beginning.
+        """
         problem, free = self.problem, self.problem.free
 
         def probe(fraction: float) -> Probe:

@@ -147,7 +147,7 @@ def _compare(
 ) -> None:
     """Refuse a combination of constraints without free components if its two sides differ.
 
-    combination : {index: factor} of the constraints
+    combination : {index: factor} of the constraints; other arguments are those of `eliminate`
     """
     last = constraints[max(combination)]
     undetermined = [

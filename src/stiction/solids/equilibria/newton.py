@@ -199,7 +199,10 @@ def _advance(
     fixed_states: list[Ints] | None,
     slope: float,
 ) -> Probe | None:
-    """Return the line search along a change; None if every fraction of it inverts an element."""
+    """Return the line search along a change; None if every fraction of it inverts an element.
+
+    `change` (nodes, d) is the step of all unknowns [m], `slope` is r . step at its beginning.
+    """
 
     def probe(fraction: float) -> Probe:
         tried = u + fraction * change

@@ -104,7 +104,8 @@ def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> 
 def _pressed_length(p: MultiplierPass, values: Floats, x: Floats, end: float) -> Lengths:
     """Return the lengths of hard contact: the tributary lengths of nodes under pressure.
 
-    Edges lie half way between the last node in contact and the next, within half an element.
+    Edges lie half way between the last node in contact and the next, within half an element. `end`
+    is the reference length of the boundary [m].
     """
     fraction, weight, zeta = p.closed(x), values[:, k.WEIGHT], p.coordinate[0]
     inside = np.flatnonzero(fraction >= 0.5)

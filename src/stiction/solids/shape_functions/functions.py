@@ -196,7 +196,8 @@ def _layer(
     """Return the functions of elements of the layer, and their derivatives.
 
     First those of the curve on the face, C_a(xi) l_0(eta), then row by row L_i(xi) l_k(eta). In a
-    triangle each row has one function less than the row before it; the apex has one.
+    triangle each row has one function less than the row before it; the apex has one. `extraction`
+    and `weights` are those of `Group.face`; xi and eta are (q,).
     """
     e = extraction.shape[0]
     face, dface = curve_functions(extraction, weights, xi)

@@ -56,7 +56,10 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
 
 
 def condensed(weights: Floats, modes: Floats, lam: float, mu: float) -> Floats:
-    """Return the inverse of the stiffness of the modes of every element, (e, m d, m d)."""
+    """Return the inverse of the stiffness of the modes of every element, (e, m d, m d).
+
+    `weights` (e, q) and `modes` (e, q, m, d) are those of `arrays.Elements`; `lam`, `mu` [Pa].
+    """
     return np.asarray(np.linalg.inv(stiffness(weights, modes, modes, lam, mu)))
 
 

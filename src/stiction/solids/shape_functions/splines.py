@@ -177,7 +177,15 @@ def _closed_elements(breaks: Floats, degree: int) -> tuple[Ints, Floats]:
 def _interpolated(
     numbers: Ints, extraction: Floats, nodes: Floats, middles: Floats, closed: bool
 ) -> Floats:
-    """Return control points that interpolate the boundary at its ends and Greville points."""
+    """Return control points that interpolate the boundary at its ends and Greville points.
+
+    Parameters
+    ----------
+    numbers, extraction : (s, n) and (s, n, p + 1), as in `Curve`
+    nodes, middles : (s + 1, 2) and (s, 2) positions at the ends and in the middle of elements; the
+        boundary is the parabola through these three points of each element
+    closed : whether the curve is periodic
+    """
     from scipy.linalg import solve_banded
 
     s, n = numbers.shape
@@ -217,7 +225,10 @@ def _smooth_middles(nodes: Floats, closed: bool) -> Floats:
 
 
 def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bool) -> None:
-    """Refuse a boundary with a corner, which a C1 curve cannot represent."""
+    """Refuse a boundary with a corner, which a C1 curve cannot represent.
+
+    Arguments are those of `spline_curve`.
+    """
     if middles is None:
         into = out = np.diff(nodes, axis=0)
         limit = _CORNER_OF_CHORDS
