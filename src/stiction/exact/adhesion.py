@@ -1,6 +1,9 @@
 """Closed forms of adhesion and contact: Lennard-Jones, Hertz, Cattaneo-Mindlin, JKR, Kendall.
 
-Tests compare the laws of adhesion and the finite-element solutions with them. Contacts are plane:
+T is the normal traction, positive in pressure, at the gap g of two half spaces that interact by
+the integrated Lennard-Jones potential. Hertz, Cattaneo-Mindlin and JKR describe an elastic cylinder
+of radius R on a rigid plane; Kendall describes a peeled strip. Tests compare the laws of adhesion
+and the finite-element solutions with these formulas. Contacts are plane:
 forces are per out-of-plane width [N/m]. The module uses NumPy only, so that no check is circular.
 Functions of the gap accept complex numbers, for derivatives by a complex step.
 """
@@ -106,7 +109,10 @@ def hertz_half_width(load: npt.ArrayLike, radius: float, modulus: float) -> Floa
 def cattaneo_mindlin_traction(
     x: npt.ArrayLike, load: float, shear: float, friction: float, half_width: float
 ) -> Floats:
-    """Return the shear traction [Pa] of a pressed cylinder in partial slip (beta = 0).
+    """Return the shear traction [Pa] of a pressed cylinder in partial slip.
+
+    Dundurs' parameter beta is 0: shear and pressure are uncoupled. p0 = 2 P / (pi a) is the largest
+    pressure.
 
     q = sgn(Q) mu p0 [sqrt(1 - x^2/a^2) - (c/a) sqrt(1 - x^2/c^2)], c/a = sqrt(1 - |Q| / (mu P));
     the second root counts for |x| < c only, the stick zone.
@@ -131,6 +137,8 @@ def cattaneo_mindlin_traction(
 
 def jkr_load(half_width: npt.ArrayLike, radius: float, modulus: float, work: float) -> Floats:
     """Return the load P(a) [N/m] of an adhering cylinder with contact half width a [m].
+
+    P = pi E* a^2 / (4 R) - sqrt(2 pi E* W a), with the work of adhesion W = `work` [J/m^2].
 
     Source: formulas sheet of the adhesion paper, section 6 (Barquins 1988).
     Verified by: tests/exact/test_adhesion.py::test_plane_contact

@@ -1,7 +1,14 @@
-"""Friction chains in closed form: what every method must reproduce.
+"""Closed forms of friction chains: critical forces, quasistatic motion, one mass, the rod limit.
 
-Chains are canonical here: mass 1 beside the wall, the load on mass n. Arrays run over the
-masses, mass 1 first. The module uses NumPy only, so that no check is circular.
+A chain has masses m_i with displacements x_i, springs k_i (and dampers c_i) from mass i - 1 to
+mass i, and Coulomb friction with bounds mu_i N_i, N_i = m_i g. Spring 1 is fixed to the wall, and
+the load f(t) pulls mass n away from it. R_i is the sum of all forces on mass i but friction:
+
+    m_i x_i'' = R_i - mu_i N_i Sgn(x_i'),   R_i = T_(i+1) - T_i,
+    T_i = k_i (x_i - x_(i-1)) + c_i (x_i - x_(i-1))',
+
+with T_(n+1) = f and x_0 = 0. Arrays run over the masses, mass 1 first. Tests compare the methods of
+`stiction.chains` with these results. The module uses NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations

@@ -2,7 +2,11 @@
 
 The surfaces h_1 = 0 and h_2 = 0 divide the state space of a Filippov system into four quadrants,
 each with a constant field. All solutions that leave the intersection are enumerated in rational
-arithmetic, without tolerances. The module uses no package, so that no check is circular.
+arithmetic, without tolerances. These are motion in a quadrant, sliding or escaping on a half
+surface (Filippov's convex combination of both neighbouring fields), sliding on the intersection
+with the product weights (1 +- u)(1 +- v) / 4, and a spiral through all four quadrants (Filippov
+1988, section 15; Jeffrey 2014). The tests of the codimension-2 exits of `stiction.switching` call
+`exit_directions`. The module uses no package, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -64,6 +68,8 @@ def half_surface(fields: Fields, e: int) -> tuple[int, list[Fraction], Fraction]
 def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
     """Return the multipliers (u, v) in [-1, 1] at which both bilinear rates vanish.
 
+    The rates are h_1' = a0 + a1 u + a2 v + a3 u v and h_2' = b0 + b1 u + b2 v + b3 u v; the
+    elimination of v leaves a quadratic a u^2 + b u + c = 0.
     Roots of the quadratic for u are enclosed to 60 digits. An irrational root differs from every
     rational number with a small denominator by far more, so that no comparison is ambiguous.
     """
@@ -76,7 +82,7 @@ def sliding_vectors(fields: Fields) -> list[tuple[float, float]]:
     square = Fraction(math.isqrt(int(rest * scale * scale)), scale)
     found = []
     roots = [-c / b] if a == 0 else [(-b + square) / (2 * a), (-b - square) / (2 * a)]
-    # a double root is one
+    # dict.fromkeys lists a double root once
     for u in dict.fromkeys(roots):
         d1, d2 = a2 + a3 * u, b2 + b3 * u
         if d1 == 0 and d2 == 0:
@@ -95,7 +101,12 @@ def _products(fields: Fields, k: int) -> list[Fraction]:
 
 
 def _spirals_out(fields: Fields) -> bool:
-    """Return whether orbits cycle through all quadrants and move away from the intersection."""
+    """Return whether orbits cycle through all quadrants and move away from the intersection.
+
+    In each quadrant the distance from the next surface falls at the rate `falls`, and that from the
+    previous surface rises at the rate `rises`. A cycle multiplies the distance by the product of
+    the four ratios -rises / falls; the orbit moves away if this product exceeds 1.
+    """
     for sense in (1, -1):
         grows = shrinks = Fraction(1)
         turning = True

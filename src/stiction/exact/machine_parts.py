@@ -1,7 +1,12 @@
 """Closed forms of a brake, a belt, a bolted joint and a cable.
 
-Tests compare the scenarios of these names, all of them chains, with these results. The module uses
-NumPy only, so that no check is circular.
+The brake is a block (mass m, spring k, damper c) on a surface of speed V, whose friction
+N mu(v) = N (mu_k + (mu_s - mu_k) exp(-|v| / v_s)) decreases with the slip rate v. The belt obeys
+Euler's equation dT/d(angle) = mu T where it slips. The joint is a bar, EA u_xx = q sgn(u_t)
+where it slips, with the friction q per length. The cable is a set of Jenkins elements (spring and
+friction slider in series). Each section below gives its source. Tests compare the scenarios of
+these names, which are all chains, with these results. The module uses NumPy only, so that no check
+is circular.
 """
 
 from __future__ import annotations
@@ -87,7 +92,7 @@ def _bessel(z: float) -> float:
     if z > 1e3:
         near = 1.0 - 3.0 / (8.0 * z) - 15.0 / (128.0 * z**2) - 105.0 / (1024.0 * z**3)
         return float(near / np.sqrt(2.0 * np.pi * z))
-    # the trapezoidal rule is exact to rounding up to there
+    # below z = 1000 the trapezoidal rule of a periodic function is exact to rounding
     cos = np.cos(2.0 * np.pi * np.arange(512) / 512)
     return float(np.mean(np.exp(z * (cos - 1.0)) * cos))
 

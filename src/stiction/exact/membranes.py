@@ -1,7 +1,10 @@
 """Closed forms of incompressible Neo-Hookean membranes, and of the steady peeling of a tape.
 
-A tension is a force per width of the unstretched sheet, an energy is per area of it. Both are
-divided by E T, with Young's modulus E (three times the shear modulus) and the thickness T.
+The energy per reference volume is (E/6)(l1^2 + l2^2 + l3^2 - 3) with the principal stretches
+l1 l2 l3 = 1; the stress through the thickness is zero. A tension is a force per width of the
+unstretched sheet, an energy is per area of it. Both are divided by E T, with Young's modulus E
+(three times the shear modulus) and the thickness T. Tests of membranes and the example of the
+peeled tape compare computed results with these functions.
 """
 
 from __future__ import annotations
@@ -123,11 +126,14 @@ def steady_peel(
 
     Notes
     -----
+    N and psi are tension and energy of the detached film, phi is its angle to the plane:
     work + heat = N (stretch - cos phi) - psi, with stretch sin(angle - phi) = sin(angle).
     Source: docs/theory/membranes.md; Rivlin 1944 for tapes that do not stretch.
     Verified by: tests/unit/solids/membranes/test_tape.py::test_closed_form_of_the_steady_peel
     """
 
+    # kinematics: stretch sin(angle - phi) = sin(angle); `slid` is the stretch at which the adhering
+    # tape has the tension N cos(phi)
     def state(stretch: float) -> SteadyPeel:
         film = angle - math.asin(math.sin(angle) / stretch)
         pull, _ = law(stretch)
@@ -136,6 +142,7 @@ def steady_peel(
         heat = along * (slid - 1.0) - law(slid)[1]
         return SteadyPeel(stretch, film, pull, along, pull * math.sin(film), heat, slid)
 
+    # energy balance: its root is the stretch of the detached film
     def excess(stretch: float) -> float:
         s = state(stretch)
         return s.force * (stretch - math.cos(s.angle)) - law(stretch)[1] - work - s.heat

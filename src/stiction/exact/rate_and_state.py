@@ -1,7 +1,15 @@
 """Closed forms of rate-and-state friction: velocity steps, and stability of a spring slider.
 
+The friction stress at the slip rate V [m/s] is, with the normal stress sigma [Pa] and a reference
+speed V0 [m/s] (Dieterich 1979, Ruina 1983),
+
+    tau = sigma (mu0 + a ln(V / V0) + b ln(V0 theta / L)),
+    theta' = 1 - V theta / L                  (ageing law),
+    theta' = -(V theta / L) ln(V theta / L)   (slip law).
+
 theta [s] is the state, L = `length` [m] the slip over which contacts are renewed; a and b are the
-direct effect and the effect of the state [1].
+direct effect and the effect of the state [1]. `eta` [Pa s/m] is the damping of a viscous stress
+eta V (radiation damping), `sigma` the normal stress [Pa]. Only tests call these functions.
 """
 
 from __future__ import annotations
@@ -50,6 +58,8 @@ def critical_stiffness(
 ) -> float:
     """Return the stiffness [Pa/m] below which sliding at `v` [m/s] is unstable.
 
+    k_c = ((b - a) sigma - eta v) / L.
+
     Source: Ruina 1983, with damping eta [Pa s/m] by linearisation; sigma [Pa], length [m].
     Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
     """
@@ -61,9 +71,9 @@ def characteristic_roots(
 ) -> npt.NDArray[np.complex128]:
     """Return the two growth rates [1/s] of small disturbances of steady sliding at `v` [m/s].
 
-    Near steady sliding both laws have the same linearisation: the state s = ln(v theta / L) obeys
-    s' = -(v / L)(x + s), where x is the disturbance of ln V, and the balance of forces is
-    (a sigma + eta v) x' = -k v x - b sigma s', with the stiffness k [Pa/m].
+    Near steady sliding both laws have the same linearisation. Let x be the disturbance of ln V and
+    s that of ln theta. Then s' = -(v / L)(x + s), and the balance of forces, differentiated in
+    time, is (a sigma + eta v) x' = -k v x - b sigma s', with the stiffness k [Pa/m].
 
     Verified by: tests/exact/test_spring_slider.py::test_growth_vanishes_at_the_boundary
     """

@@ -1,6 +1,8 @@
 """Closed forms of elastic rods in equilibrium: circle, elastica, buckling, helix; a published bend.
 
-Tests compare the statics of Cosserat rods with them.
+Tests compare the statics of Cosserat rods, ropes and knots with these results, and
+`stiction.rods.wrapped.ropes` calls `rope_radius`. EI, GJ, EA and kGA are the stiffness of a rod in
+bending [N m^2], twist [N m^2], tension [N] and shear [N]. Each function states its formula.
 
 Source: formulas sheet of the rods paper names the benchmarks; Euler's elastica is classical.
 """
@@ -39,6 +41,8 @@ BEND_45_PUBLISHED = {
 
 def bent_to_a_circle(length: float, bending: float, moment: float) -> Floats:
     """Return the tip (x, y) [m] of a cantilever along x, bent to an arc by a moment at its end.
+
+    The curvature is M / EI, so the tip is (EI / M) (sin a, 1 - cos a) with a = M l / EI.
 
     Parameters
     ----------
@@ -315,7 +319,11 @@ def plectoneme_load(angle: float, radius: float, bending: float) -> tuple[float,
 
 
 def complete_elliptic(k: float) -> tuple[float, float]:
-    """Return the complete elliptic integrals K(k) and E(k), by the arithmetic-geometric mean."""
+    """Return the complete elliptic integrals K(k) and E(k) of modulus k (k^2 is the parameter m).
+
+    They are computed by the arithmetic-geometric mean: with a_0 = 1, b_0 = sqrt(1 - k^2), c_0 = k
+    and c_(n+1) = (a_n - b_n) / 2, K = pi / (2 a_inf) and E = K (1 - sum 2^(n-1) c_n^2).
+    """
     return _complete_elliptic(k, float(np.sqrt((1.0 - k) * (1.0 + k))))
 
 
@@ -335,8 +343,10 @@ def _complete_elliptic(k: float, complement: float) -> tuple[float, float]:
 def elastica_tip(length: float, bending: float, load: float) -> Floats:
     """Return the tip (x, y) of a buckled cantilever along x, pressed by `load` along -x [m].
 
-    The rod neither stretches nor shears. A Cosserat rod whose shear stiffness equals its axial
-    stiffness S has the same angles, and its tip is displaced by -load * length / S along x.
+    With the modulus k at which K(k) = l sqrt(P / EI), P = `load`, the tip of Euler's elastica is
+    x = l (2 E(k) / K(k) - 1), y = 2 l k / K(k). The rod neither stretches nor shears. A Cosserat
+    rod whose shear stiffness equals its axial stiffness S has the same angles, and its tip is
+    displaced by -load * length / S along x.
 
     Parameters
     ----------

@@ -1,4 +1,9 @@
-"""Closed forms of a rigid homogeneous cylinder that rolls or slips on a plane."""
+"""Closed forms of a rigid homogeneous cylinder that rolls or slips on a plane.
+
+The moment of inertia about the axis is m R^2 / 2 and friction obeys Coulomb's law with one
+coefficient mu [1] in stick and slip, so the radius R does not enter. Tests of rigid bodies and of
+rods compare their motions with these results.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,14 @@
 """Strings in rolling contact: closed forms, and one case as an ordinary differential equation.
 
 Two strings u(x, t) and v(x, t) have the wave speed 1 and one contact point s = s1 = s2 on both. The
-contact has the rolling factor F = 1 and the mobilities G1 = G2 = G. Tests compare the method of
-characteristics with these results. The module uses NumPy only, so that no check is circular.
+contact has the rolling factor F = 1 and the mobilities G1 = G2 = G. With the contact force lam and
+the mean <.> of the values on both sides of the contact (docs/theory/strings.md),
+
+    u_tt - u_xx = -lam delta(x - s),   v_tt - v_xx = lam delta(x - s),
+    <u_t> = <v_t>,   s' = G <u_t> = (G/2) P_t(s, t),   P = u + v,   P_tt = P_xx.
+
+All quantities are dimensionless. Tests compare the method of characteristics with these results.
+The module uses NumPy only, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -83,6 +89,7 @@ def periodic_contact(
     Source: formulas sheet of the rods paper, section 5; reference case A.
     Verified by: tests/exact/test_strings.py::test_closed_forms_solve_their_equation
     """
+    # collocation matrix a (4, 4), weights b (4,) and nodes c (4,) of the Butcher tableau
     a, b, c = _gauss(4)
     s, now, found = float(s0), 0.0, []
     for end in np.atleast_1d(np.asarray(t, dtype=np.float64)).tolist():
@@ -91,6 +98,7 @@ def periodic_contact(
         for n in range(count):
             begin = now + n * h
             rates = np.full(4, 0.5 * mobility * sum_velocity(s, begin))
+            # fixed-point iteration for the rates at the four stages
             for _ in range(12):
                 at = s + h * (a @ rates)
                 moments = zip(at.tolist(), (begin + c * h).tolist(), strict=True)

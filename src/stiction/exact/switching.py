@@ -1,8 +1,11 @@
 """Closed forms of Filippov systems, which the event-driven solver must reproduce.
 
 The systems are a block on a belt, a relay, the normal form of a two-fold singularity, and the wheel
-on a turntable, with all derivatives written out by hand. The module uses NumPy only, so that no
-check is circular.
+on a turntable (Szalai, Jeffrey 2014, "the wheel paper"), with all derivatives written out by hand.
+At a two-fold both fields f+ and f- are tangent to the surface h = 0: with the rates
+L+- = grad h . f+- this is L+ = L- = 0. Symbols are those of docs/notation.md, "Filippov flows".
+Tests of `stiction.switching` and of the wheel's figures call these functions. The module uses NumPy
+only, so that no check is circular.
 """
 
 from __future__ import annotations
@@ -100,10 +103,11 @@ def belt_cycle(mu0: float, alpha: float, belt_speed: float) -> BeltCycle:
 
 
 def relay_half_period(order: int = 3) -> float:
-    """Return half the period of 1/(s + 1)^n under u = -sgn(y), n >= 3.
+    """Return half the period [1] of the cycle of the linear system 1/(s + 1)^n under a relay.
 
-    While u = -1, y + 1 = e^(-t) (c_0 + c_1 t + ... + c_(n-1) t^(n-1) / (n-1)!). The states
-    (d/dt + 1)^j y change sign after half a period T, which with E = e^(-T) gives
+    n >= 3 is `order`, y the output, and u = -sgn(y) the input: (d/dt + 1)^n y = u. While u = -1,
+    y + 1 = e^(-t) (c_0 + c_1 t + ... + c_(n-1) t^(n-1) / (n-1)!). The states (d/dt + 1)^j y change
+    sign after half a period T, which with E = e^(-T) gives
 
         c_j (1 + E) = 2 - E (c_(j+1) T + c_(j+2) T^2 / 2 + ...),
 
@@ -115,6 +119,7 @@ def relay_half_period(order: int = 3) -> float:
     if order < 3:
         raise ValueError(f"relay_half_period: order {order}; a relay cycle needs at least 3")
 
+    # c_0 - 1 if half the period is t
     def start(t: float) -> float:
         decayed = float(np.exp(-t))
         later: list[float] = []
@@ -199,7 +204,7 @@ def crossing_map(side: int, j1: float, j2: float, y: float, z: float) -> tuple[f
     """Return the point (y, z) at which an orbit returns to the surface, and the time it takes.
 
     With side 1 the orbit starts at y < 0 and passes h > 0; otherwise it starts at z < 0 and passes
-    h < 0.
+    h < 0. The fields are those of the normal form in the heading of this section, with J1, J2.
 
     Source: formulas sheet of the wheel paper, section 5.
     Verified by: tests/exact/test_switching_closed_forms.py::test_crossing_maps
@@ -321,6 +326,10 @@ def field_parts(
 ) -> tuple[npt.NDArray[np.inexact], npt.NDArray[np.inexact]]:
     """Return f0 and f_lam with x' = f0 + lam f_lam in scaled time, on h = 0 and g of `sign`.
 
+    h is the slip velocity of the wheel, g its rolling velocity, and lam the friction force [N],
+    -mu <= lam <= mu; the fields of both sides are f+- = f0 +- mu f_lam. Scaled time tau has
+    dt = m (beta^2 + r^2) dtau.
+
     Parameters
     ----------
     kappa, k2 : moment over force [m] and spring stiffness [N/m]
@@ -351,7 +360,10 @@ def lie_parts(
     """Return A and B of h' = B + lam A on the surface; arguments as for `field_parts`.
 
     A = -(r^2 + beta^2 sin^2 gamma) - sgn(g) kappa r cos gamma,
-    B = -p1 p2 - m (beta^2 + r^2) v Om cos gamma + r cos gamma (c1 + 2 m r v) w.
+    B = -p1 p2 - m (beta^2 + r^2) v Om cos gamma + r cos gamma (c1 + 2 m r v) w,
+
+    with the angular velocity w of the disk, Om = w - omega0, p1 = k2 (r0 - r) - c2 v + m r w^2 and
+    p2 = d r cos gamma + (beta^2 + r^2) sin gamma.
 
     Source: formulas sheet of the wheel paper, section 3.
     Verified by: tests/exact/test_switching_closed_forms.py::test_lie_parts_and_gradients
@@ -402,6 +414,7 @@ def wheel_two_fold(table: Turntable, r: npt.ArrayLike, omega: npt.ArrayLike) -> 
     Verified by: tests/exact/test_switching_closed_forms.py::test_two_fold_reference
     """
     r, omega = np.broadcast_arrays(np.asarray(r, dtype=np.float64), np.asarray(omega, dtype=float))
+    # v* from h = 0, kappa from A = 0, k2 from B = 0
     cos, sin, mu = np.cos(table.gamma), np.sin(table.gamma), table.mu
     slip = omega - table.omega0
     v = slip * (table.d - r * cos / sin)
@@ -411,6 +424,7 @@ def wheel_two_fold(table: Turntable, r: npt.ArrayLike, omega: npt.ArrayLike) -> 
     _, p2, drag, inertia = _terms(table, 0.0, r, v, omega)
     p1 = (r * cos * drag * omega - table.m * inertia * v * slip * cos) / p2
     k2 = (p1 + table.c2 * v - table.m * r * omega**2) / (table.r0 - r)
+    # K_ab = grad(B + a mu A) . (f0 + b mu f_lam), then J1, J2, eigenvalues and case
     x = np.stack([r, v, omega])
     f0, f_lam = field_parts(table, kappa, k2, sign, x)
     grad_a, grad_b = lie_gradients(table, kappa, k2, sign, x)
@@ -463,7 +477,7 @@ def two_folds_of(table: Turntable, kappa: float, k2: float) -> Floats:
 def _terms(
     table: Turntable, k2: npt.ArrayLike, r: Floats, v: Floats, w: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return p1, p2, c1 + 2 m r v and beta^2 + r^2."""
+    """Return p1, p2, c1 + 2 m r v and beta^2 + r^2; see `lie_parts`."""
     p1 = np.multiply(k2, table.r0 - r) - table.c2 * v + table.m * r * w**2
     inertia = table.beta**2 + r**2
     p2 = table.d * r * np.cos(table.gamma) + inertia * np.sin(table.gamma)

@@ -1,7 +1,9 @@
 """Arrays of a discretised body, the input of assembly, contact and their kernels.
 
 `Body`, `Membrane` and `SweptBody` each return one `Discretisation`: node positions, elements with
-their shape-function gradients and integration weights, and contact boundaries. Quantities of plane
+their shape-function gradients and integration weights, and contact boundaries. Positions are
+x = sum_a N_a x_a with shape functions N_a and nodes or control points x_a. Nodes are numbered
+within the body; `equilibria.problem` adds the number of the body's first node. Quantities of plane
 bodies are per unit out-of-plane width.
 """
 

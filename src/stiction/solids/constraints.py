@@ -1,8 +1,9 @@
 """Linear constraints between displacements, sum_i c_i u_i = g(t) (multi-point constraints).
 
 `Symmetry` sets the displacement normal to a plane to zero, `Tied` gives all points of a boundary
-the same displacement along one axis, and `Linear` is the general form. Each constraint eliminates
-one unknown, see `equilibria.multi_point_constraints`. Rotations cannot be constrained.
+the same displacement along one axis, and `Linear` is the general form. The c_i are constants [1],
+u_i are displacements [m] of nodes, rigid partners or boundaries. Each constraint eliminates one
+unknown, see `equilibria.multi_point_constraints`. Rotations cannot be constrained.
 """
 
 from __future__ import annotations

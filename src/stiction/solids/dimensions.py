@@ -2,7 +2,8 @@
 
 All other code for bodies and contact is written for d components and surfaces with m = d - 1
 coordinates. In NumPy arrays the indices of vectors and matrices come first and points last; kernels
-store a matrix row by row in one vector.
+store a matrix row by row in one vector. Each function has one branch for d = 2 (m = 1) and one for
+d = 3 (m = 2). Elements, `stress_points` and contact call these functions.
 """
 
 from __future__ import annotations

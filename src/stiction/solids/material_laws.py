@@ -4,7 +4,8 @@ A law is psi(I1, I2, J) with I1 = tr C, I2 = (I1^2 - tr C^2)/2, J = det F, per r
 In a plane with the out-of-plane stretch l, I1 = a + l^2, I2 = j^2 + l^2 a and J = j l, with
 a = |F|^2 and j = det F of the in-plane deformation gradient F. In space I1 = a and J = j.
 `energy_derivatives` returns psi with the first and second derivatives by a, j (and I2 in space),
-from which `stress_points` computes stress and tangent.
+from which `stress_points` computes stress and tangent. The laws are in docs/theory/solids.md,
+"Materials"; energies, moduli and derivatives by ratios are in Pa.
 
 Arguments are numbers or arrays with one entry per integration point.
 """
@@ -86,6 +87,7 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
             f = y * (c[C1] + y * (c[C2] + y * c[C3]))
             f1 = c[C1] + y * (2.0 * c[C2] + 3.0 * y * c[C3])
             f2 = 2.0 * c[C2] + 6.0 * y * c[C3]
+        # chain rule for f(w), w = J^(-2/3) I1
         psi += f
         p1 += f1 * s
         pj += f1 * wj
@@ -93,6 +95,7 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
         p1j += f2 * s * wj + f1 * w1j
         pjj += f2 * wj * wj + f1 * wjj
         if kind == MOONEY_RIVLIN:
+            # c2 (J^(-4/3) I2 - 3)
             s = s * s
             psi += c[C2] * (s * i2 - 3.0)
             p2 += c[C2] * s
@@ -109,7 +112,8 @@ def invariant_derivatives(i1: Any, i2: Any, j: Any, c: Floats, part: int) -> Ten
 def _in_plane(a: Any, j: Any, l: Any, c: Floats, part: int) -> Ten:  # noqa: E741
     """Return psi and its derivatives by a, j and l, in the order a, j, l, aa, aj, jj, al, jl, ll.
 
-    By the chain rule for I1 = a + l^2, I2 = j^2 + l^2 a, J = j l.
+    By the chain rule for I1 = a + l^2, I2 = j^2 + l^2 a, J = j l; `c` and `part` are those of
+    `invariant_derivatives`.
     """
     psi, p1, p2, pj, p11, p12, p1j, p22, p2j, pjj = invariant_derivatives(
         a + l * l, j * j + l * l * a, j * l, c, part
@@ -143,7 +147,8 @@ def plane_derivatives(a: Any, j: Any, c: Floats, part: int) -> Eight:
     """Return psi, its derivatives a, j, aa, aj, jj by a = |F|^2 and j = det F, then psi_l and l.
 
     The out-of-plane stretch l is 1 in plane strain. In plane stress psi_l = 0 determines l, which
-    is condensed from the derivatives; they are NaN if Newton's method for l does not converge.
+    is condensed from the derivatives; they are NaN if Newton's method for l does not converge. `c`
+    and `part` are those of `invariant_derivatives`.
 
     Source: docs/formulas/solids.md, section 5.
     Verified by: tests/unit/solids/test_materials.py::test_plane_derivatives

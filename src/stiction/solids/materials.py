@@ -2,7 +2,8 @@
 
 A hyperelastic law is psi(I1, I2, J) per reference volume, with I1 and I2 of C = F^T F and
 J = det F. Its volumetric part is separate, so that elements can integrate it at fewer points.
-`material_laws` computes the derivatives.
+Each class below states its energy; `table` returns its constants as one array, from which
+`material_laws` computes energy and derivatives for `stress_points` and the kernels.
 """
 
 from __future__ import annotations
@@ -80,11 +81,13 @@ class Material(Declared, abc.ABC):
         return e if plane_stress else e / (1.0 - nu * nu)
 
 
-def _table(kind: int, plane_stress: bool, **entries: float) -> Floats:
+def _table(kind: str, plane_stress: bool, **entries: float) -> Floats:
+    """Return the constants (8,); `kind` and `entries` name codes and indices of `material_laws`."""
     from stiction.solids import material_laws as mk
 
     table = np.zeros(8)
-    table[mk.KIND], table[mk.ACROSS] = kind, mk.PLANE_STRESS if plane_stress else mk.PLANE_STRAIN
+    table[mk.KIND] = getattr(mk, kind.upper())
+    table[mk.ACROSS] = mk.PLANE_STRESS if plane_stress else mk.PLANE_STRAIN
     for name, value in entries.items():
         table[getattr(mk, name.upper())] = value
     return table
@@ -120,7 +123,7 @@ class NeoHookean(Material):
     def table(self, plane_stress: bool = False) -> Floats:
         """Return the constants as kernels read them."""
         lam, mu = _lame(self.young, self.poisson)
-        return _table(0, plane_stress, mu=mu, lam=lam)
+        return _table("neo_hookean", plane_stress, mu=mu, lam=lam)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +145,7 @@ class NearlyIncompressible(NeoHookean):
     def table(self, plane_stress: bool = False) -> Floats:
         """Return the constants as kernels read them."""
         mu, k = self.moduli()
-        return _table(1, plane_stress, mu=mu, bulk=k)
+        return _table("nearly_incompressible", plane_stress, mu=mu, bulk=k)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +178,7 @@ class MooneyRivlin(Material):
 
     def table(self, plane_stress: bool = False) -> Floats:
         """Return the constants as kernels read them."""
-        return _table(2, plane_stress, c1=self.c10, c2=self.c01, bulk=self.bulk)
+        return _table("mooney_rivlin", plane_stress, c1=self.c10, c2=self.c01, bulk=self.bulk)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +212,7 @@ class Yeoh(Material):
 
     def table(self, plane_stress: bool = False) -> Floats:
         """Return the constants as kernels read them."""
-        return _table(3, plane_stress, c1=self.c1, c2=self.c2, c3=self.c3, bulk=self.bulk)
+        return _table("yeoh", plane_stress, c1=self.c1, c2=self.c2, c3=self.c3, bulk=self.bulk)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,4 +231,4 @@ class LinearElastic(NeoHookean):
     def table(self, plane_stress: bool = False) -> Floats:
         """Return the constants as kernels read them."""
         lam, mu = _lame(self.young, self.poisson)
-        return _table(4, plane_stress, mu=mu, lam=lam, bulk=lam + 2.0 * mu / 3.0)
+        return _table("linear", plane_stress, mu=mu, lam=lam, bulk=lam + 2.0 * mu / 3.0)

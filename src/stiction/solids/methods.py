@@ -1,7 +1,9 @@
 """Methods for solids: load stepping, pseudo-arclength continuation, generalised-alpha scheme.
 
-The classes hold only the parameters of a method. Their `solve` imports the stepper, which the
-packages `equilibria` and `dynamics` contain, when it is called.
+`Quasistatic` solves r(u, t) = 0 at rising times t; `Continuation` solves r(u, t) = 0 along its
+arclength, with t as unknown; `GeneralisedAlpha` solves M a + C v + r(u, t) = 0. The classes hold
+only the parameters of a method. `stiction.solve` calls their `solve`, which imports the stepper in
+`equilibria` or `dynamics` through `solids.run`.
 """
 
 from __future__ import annotations

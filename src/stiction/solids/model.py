@@ -2,7 +2,10 @@
 
 `Solid` takes these parts from the user; presets such as `StripPeeling` make them from a few
 numbers. Both expand into `Assembled`, which checks that references between the parts are valid and
-from which `equilibria.problem` builds the discrete equations.
+from which `equilibria.problem` builds the discrete equations. These are the balance of forces
+r(u) = f_int(u) + f_contact(u) - f_ext(t) = 0 at the nodes of all bodies, at finite strain
+(docs/theory/solids.md). Bodies, contacts and conditions are referred to by their positions in the
+lists, counted from 0. This module computes nothing; it declares and checks.
 """
 
 from __future__ import annotations
@@ -276,6 +279,7 @@ class Assembled(Declared):
                 raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
     def _check_side(self, side: Boundary) -> None:
+        """Refuse a side on a missing body or boundary."""
         if side.body >= len(self.bodies):
             why, try_ = "bodies are counted from 0.", "give the place of the body in the list."
             needs = f"a number below {len(self.bodies)}"

@@ -1,5 +1,13 @@
 """Deformation, stress and energy at the integration points of elements, for all points at once.
 
+With the displacements u_a of nodes, F = 1 + sum_a u_a (x) grad N_a. The energy psi(a, j) in a =
+|F|^2 and j = det F gives the first Piola-Kirchhoff stress P = 2 psi_a F + psi_j cof F, with
+2 psi_i (a F - F F^T F) in addition in space (docs/theory/solids.md, eq-so-stress, eq-so-block).
+Arrays have the components first and then points and elements: F is (d, d, q, e). `c` is the (8,)
+table of a material and `part` a part of its energy, both in the layout of `material_laws`.
+`assembly.Bulk` calls the functions for energies, and for the forces of all laws but the
+Neo-Hookean one, which its kernels evaluate.
+
 The tangent is symmetric and made of d x d blocks, one per pair of nodes. With f_a = F grad N_a
 and g_a = cof F grad N_a, and psi(a, j) the energy in |F|^2 and det F, a block is
 
@@ -204,6 +212,8 @@ def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
             place[p, p], stress[p, p] = 1.0, trace + 2.0 * mu * (f[p, p] - 1.0)
             for q in range(p):
                 stress[p, q] = stress[q, p] = mu * (f[q, p] + f[p, q])
+        # with F = 1 the block of `K_ab` is then that of Hooke's law,
+        # mu G 1 + lam grad N_a grad N_b + mu grad N_b grad N_a
         by[BY_A], by[BY_J], by[BY_JJ] = mu, -mu, lam + mu
         return rows, 0
     r = _Response(f, c, part)

@@ -117,6 +117,7 @@ def segment_breakpoints(variations: SegmentVariations) -> list[Breakpoints]:
 
 def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
     """Return the breakpoints at one end of all segments: 0 for the lower, 1 for the upper."""
+    # c and v at the partner's element end; at a kink of the partner v has two tangents
     segments, x, curves = variations.segments, variations.states[0], variations.curves
     which = np.flatnonzero((segments.tangents[:, end] >= 0).any(axis=1))
     n_own, _n_element, n_total = variations.slots()
@@ -136,6 +137,7 @@ def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
         v[on], by_v[on], second_term = _tangent_sum(here[0].T[on] - place[on], pair)
         bend = np.zeros((which.size, n_total, n_total))
         bend[on] = second_term
+    # dh = d(X - c) . v + (X - c) . dv, and its derivatives by s
     own = np.zeros((2, which.size, n_nodes))
     own[0, :, : n_own // 2], own[1, :, : n_own // 2] = functions[0].T, functions[1].T
     offset = here[0].T - place

@@ -1,7 +1,13 @@
 """Kernels for points of rational Bezier boundaries and for closest-point projections onto them.
 
 The projection of a point x_k minimises |x_k - x(xi)|^2 / 2 by Newton's method, from element to
-element of the boundary. The number m of coordinates of a boundary is a constant of each kernel.
+element of the boundary: H d xi = r . x_,a with r = x_k - x and H_ab = x_,a . x_,b - r . x_,ab. The
+number m of coordinates of a boundary is a constant of each kernel.
+
+`ContactPass.closest_from` and `.partner_at` call the kernels. The arrays nodes (s, n), extraction
+(s, n, b), weights (s, n) and neighbours (s, 2 m) are those of `arrays.Surface`; degrees (m,) are
+those of its polynomials. Functions of a point are (rows, n) and places (rows, d), with the rows of
+`curves.derivative_layout`. Functions `_..._plain` do the same for all points at once, in NumPy.
 
 Source: Mergel, Scheibert, Sauer 2021, eq. (7).
 """
@@ -152,6 +158,7 @@ def place_kernel(m: int) -> Any:
 def _rational_boundary(
     nodes: Ints, extraction: Floats, weights: Floats, neighbours: Ints, degrees: Ints
 ) -> RationalBoundary:
+    """Return the boundary with these arrays of `Surface`; it needs no others."""
     none = np.zeros((0, 0, 0))
     arrays = Surface(nodes, extraction, weights, neighbours, none, none, none, none)
     return RationalBoundary(arrays._replace(degrees=tuple(int(k) for k in degrees)))
@@ -169,6 +176,7 @@ def _points_plain(
     functions: Floats,
     places: Floats,
 ) -> None:
+    """Fill in functions and places of all points, as `points_kernel` does."""
     boundary = _rational_boundary(nodes, extraction, weights, neighbours, degrees)
     functions[...], places[...] = boundary.points(elements, xis.T, x)
 
@@ -198,6 +206,7 @@ def points_kernel(m: int) -> Any:
         functions: Stack,
         places: Stack,
     ) -> None:
+        # scratch: functions and places of one point, Bernstein polynomials; then point by point
         n = nodes.shape[1]
         f, out = np.empty((rows, n)), np.empty((rows, m + 1))
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
@@ -375,6 +384,7 @@ def _closest_point_plain(
     for number in range(_PROJECTION_STEPS):
         if not active.size:
             return
+        # one step of all points that have not converged
         metric_fraction = 0.5 if number < _CAUTIOUS_STEPS else 1.0
         e, xi = elements[active], xis[active].T.copy()
         out = boundary.points(e, xi, x)[1]
@@ -384,6 +394,7 @@ def _closest_point_plain(
         done = size[active] <= _CONVERGED
         bad = (free == _END) | ((free == _EDGE) & (last[active] > _CORNER))
         normal[active[done]] = ~bad.any(axis=0)[done]
+        # points at an edge whose step leads out: into the neighbour, or constrained to the edge
         leaves = done.copy()
         for a in range(m):
             up = increment[a] > 0.0
@@ -399,6 +410,7 @@ def _closest_point_plain(
             entering = active[entered]
             previous[entering], elements[entering], across[entering] = e[entered], after[entered], a
             xis[entering, a] = np.where(up[entered], -1.0, 1.0)
+        # the others move, by at most half of the last step where the direction reverses
         constraint[:, active] = free
         remains = ~leaves
         inside = active[remains]
@@ -468,6 +480,7 @@ def closest_point_kernel(m: int) -> Any:
         degrees: Ints,
         x: Matrix,
     ) -> None:
+        # scratch of `project_point`, in its order
         boundary = (nodes, extraction, weights, neighbours, degrees)
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
         f, out = np.empty((rows, nodes.shape[1])), np.empty((rows, d))

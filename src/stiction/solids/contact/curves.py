@@ -1,9 +1,16 @@
 """Points, tangents and second derivatives on contact boundaries and rigid shapes.
 
 A contact boundary is a curve in the plane or a surface in space, of rational Bezier elements. It
-has m = d - 1 coordinates for d components. Coordinates along it are reference lengths. Points are
-the last axis of the arrays of functions and places. Sums have a fixed order, so that compiled
-kernels for the closest-point projection return the same bits.
+has m = d - 1 coordinates for d components. A point of element e is (docs/theory/solids.md,
+eq-so-extraction)
+
+    x(xi) = sum_a R_a(xi) x_a,   R_a = w_a sum_b E_ab B_b(xi) / sum_c w_c sum_b E_cb B_b(xi),
+
+with Bernstein polynomials B_b on [-1, 1], the extraction E and rational weights w_a of the element.
+Coordinates zeta along a boundary are reference lengths. Points are the last axis of the arrays of
+functions and places; rows are those of `derivative_layout`. Sums have a fixed order, so that
+compiled kernels for the closest-point projection return the same bits. Contact passes, `edges` and
+`equilibria.readings` call these functions.
 """
 
 from __future__ import annotations
@@ -277,6 +284,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     layout = derivative_layout(m)
     closest = np.zeros((len(layout.orders), d, points.shape[1]))
     if shape[KIND] == PLANE:
+        # coordinates along unit tangents of the plane
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
         s = np.stack([dot(offset, axis[:, None]) for axis in axes])
         for k in range(d):
@@ -285,6 +293,7 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
                 closest[0, k] += s[a] * axes[a, k]
         closest[1 : 1 + m] = axes[:, :, None]
     else:
+        # the closest point lies on the ray from the centre; c_,ab . n = -metric / radius
         radius = shape[CENTRE + d]
         r = np.sqrt(dot(offset, offset))
         out = offset / r

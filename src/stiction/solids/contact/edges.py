@@ -1,8 +1,10 @@
 """Edges of the contact zone: points of a boundary at which the normal gap crosses a limit.
 
 Between integration points with gaps on both sides of the limit, the crossing is a root of the gap
-along the boundary, found by Chandrupatla's method. In the plane the roots bound the lengths of
-contact, in space the lines between them bound its area. `equilibria.readings` reports both.
+along the boundary, found by Chandrupatla's method. The gap is g = (x - x_p) . n, with the closest
+point x_p on the partner and its unit normal n, and coordinates zeta [m] are reference lengths along
+the own boundary. In the plane the roots bound the lengths of contact, in space the lines between
+them bound its area. `equilibria.readings` reports both.
 """
 
 from __future__ import annotations
@@ -109,6 +111,7 @@ def _roots(
         if not active.size:
             break
         x = x1 + t * (x2 - x1)
+        # x1 is the last point, (x1, x2) the bracket, x3 the point that left the bracket
         value = f(x, active)
         same = (value < 0.0) == (f1 < 0.0)
         x3, f3 = np.where(same, x1, x2), np.where(same, f1, f2)
@@ -154,6 +157,7 @@ def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
             return gaps_at(p, where, p.project(x, None).at(np.zeros(1, dtype=np.int64)), x)[0]
         return gaps_at(p, where, p._search(np.ascontiguousarray(places.T), x), x)[0]
 
+    # which corners of triangles are in contact; triangles with corners on both sides of the limit
     inside = (gap_at(zeta) < limit)[corners]
     count = inside.sum(axis=1)
     straddling = (count > 0) & (count < corners.shape[1])
@@ -173,6 +177,7 @@ def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
         low, high = np.zeros(numbers.size), np.ones(numbers.size)
         sides = (low, excess(low, numbers)), (high, excess(high, numbers))
         edge_points.append(begin + _roots(excess, *sides, 1e-14) * (end - begin))
+    # whole triangles, and the parts cut off at the crossings, in both configurations
     totals = []
     for state in (p.reference, x):
         points = [

@@ -2,9 +2,15 @@
 
 `Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
 solved: it computes closest-point projections, adds forces and tangents, and returns the friction
-history that the method commits when it accepts a step. Its order is own points,
-closest points and origins of slip on the partner, return map, forces, tangent; the formulas are in
-`sweeps`.
+history that the method commits when it accepts a step. `ContactPass.evaluate` computes own points,
+closest points and origins of slip on the partner, return map, forces and tangent, in this order
+(Mergel, Scheibert, Sauer 2021, section 3): the traction on the own body per reference area is
+T n / J - J* t, and the force on its node k is -int N_k (T n / J - J* t) dA as part of the residual.
+The formulas are in `sweeps`; `equilibria.problem` calls the passes.
+
+A pass integrates over the p points of its own boundary; m = d - 1 is the number of coordinates
+along a boundary. `MortarPass`, `SelfPass` and `MultiplierPass` are other passes with the same
+methods.
 """
 
 from __future__ import annotations
@@ -221,6 +227,14 @@ class ContactPass:
     own : the boundary, in the global numbering
     partner : the other boundary, or a rigid shape with the number of its node
     points : (nodes, d) reference places of all nodes; surfaces have m = d - 1 coordinates
+
+    Attributes
+    ----------
+    count, dim : number p of points, and d
+    coordinate : (m, p) reference length along the own boundary at each point [m]
+    energy_fraction : 1/2 in two-half-pass contact, where two passes contain one energy, else 1
+    is_half_pass, mortar : whether it is one of two passes, and whether it is integrated by segments
+    partner, neighbours : arrays of the partner, and (s, 2 m) adjacent elements on it
     """
 
     # whether conditions of hard contact hold by multipliers
@@ -326,10 +340,12 @@ class ContactPass:
 
     @property
     def _rows(self) -> int:
+        """Number of nodes in the rows of a tangent block."""
         return int(self.own.nodes.shape[1]) + (1 if self.partner.rigid else 0)
 
     @property
     def _columns(self) -> int:
+        """Number of nodes in its columns: own, and of the partner at closest point and origin."""
         n = int(self.own.nodes.shape[1])
         return n + 1 if self.partner.rigid else n + 2 * int(self.partner.nodes.shape[1])
 
@@ -410,6 +426,7 @@ class ContactPass:
 
     @property
     def _boundary(self) -> tuple[Ints, Floats, Floats, Ints, Ints]:
+        """The arrays of a deformable partner, in the order of the kernels' arguments."""
         partner = self.partner
         return partner.nodes, partner.extraction, partner.weights, self.neighbours, self._degrees
 

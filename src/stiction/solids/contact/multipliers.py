@@ -20,6 +20,10 @@ displacements are; no result depends on c.
 Between two plane bodies, integrals are taken over mortar segments, which end opposite to the ends
 of partner elements in the last accepted state. They are fixed during a load step, so that the
 tangent is the exact derivative of the forces.
+
+`equilibria.problem` makes a `MultiplierPass` for each contact with `Signorini`. Arrays run over A
+nodes of the boundary, or over p integration points with the nodes J (own, then partner).
+Source: Alart and Curnier 1991; Wohlmuth 2000 for dual functions; Popp et al. 2009.
 """
 
 from __future__ import annotations
@@ -252,6 +256,7 @@ class MultiplierPass(ContactPass):
             there = self.closest_from(np.ascontiguousarray(place), guess, x)
             return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
+        # knots of the partner between the closest points of both ends of a cell
         knots, period = self.partner.knots[0], self.period
         if period:
             # on a closed partner a cell may contain the origin of its coordinate
@@ -262,6 +267,7 @@ class MultiplierPass(ContactPass):
             knots[:, None] < np.maximum(first, last)
         )
         knot, cell = np.nonzero(inside)
+        # bisection for the own point whose closest point is the knot
         left, right, rises = low[cell], high[cell], (last > first)[cell]
         for _ in range(_HALVINGS if cell.size else 0):
             middle = 0.5 * (left + right)
@@ -269,6 +275,7 @@ class MultiplierPass(ContactPass):
             zeta = first[cell] + self._shortest(zeta - first[cell])
             before = (zeta < knots[knot]) == rises
             left, right = np.where(before, middle, left), np.where(before, right, middle)
+        # segments, sorted by cell and begin, with Gauss points on each
         cells = np.arange(which.size)
         ends = np.concatenate([low, 0.5 * (left + right)]), np.concatenate([cells, cell])
         order = np.lexsort(ends)
@@ -322,7 +329,16 @@ class MultiplierPass(ContactPass):
     # ------------------------------------------------------------ kinematics
 
     def _points_of(self, x: Floats, found: Paired, history: History, rotation: float) -> _Points:
-        """Return the kinematics at every integration point, with variations."""
+        """Return the kinematics at every integration point, with variations.
+
+        Parameters
+        ----------
+        x : (nodes, d) positions [m]
+        found, history : closest points with the rule of the load step, and friction history
+        rotation : of a rigid circle [rad]
+        """
+        # positions, and coordinates zeta_0 at the last accepted state; a rigid partner has them in
+        # the history, since its integration points are those that are recorded
         rule, close, rigid = found.rule, found.near, self.partner.rigid
         points = np.einsum("pn,pnd->pd", rule.functions, x[rule.nodes])
         origin = history.origin if rigid else np.nan_to_num(rule.origin)
@@ -343,6 +359,7 @@ class MultiplierPass(ContactPass):
         twice = np.zeros((0, self.dim - 1, 0, 0))
         if self._slips:
             twice = span[:, :, None, None] * coordinates_twice(sides, gaps.by_xi, gaps.inverse)
+        # from coordinates xi of elements to reference lengths zeta, with span = dzeta/dxi
         scale = 1.0 / (span[:, :, None] * span[:, None, :])
         return _Points(
             valid,
@@ -361,7 +378,10 @@ class MultiplierPass(ContactPass):
     # ------------------------------------------------------------ conditions of multipliers
 
     def _at_nodes(self, rule: Rule, functions: Floats, weight: Floats, values: Floats) -> Floats:
-        """Return the integrals (A, ...) of functions (p, n) times values (p, ...)."""
+        """Return the integrals (A, ...) of functions (p, n) times values (p, ...).
+
+        `rule` has the nodes of points; `weight` (p,) are the areas.
+        """
         own = functions * weight[:, None]
         terms = own.reshape(*own.shape, *(1,) * (values.ndim - 1)) * values[:, None]
         integrals = np.zeros((self.carriers.size, *values.shape[1:]))
@@ -412,6 +432,7 @@ class MultiplierPass(ContactPass):
             at = self._points_of(x, closest, history, rotation)
             nodes = self._conditions(x, rule, at, with_friction)
             self.left_out = int(rule.cell.size - at.valid.sum())
+            # forces by the virtual work: -lambda dG + tau . dU, with multipliers times D_A
             own = rule.duals
             pressure = np.einsum("pn,pn->p", own, nodes.pressure[rule.carrier])
             shear = np.einsum("pn,pna->pa", own, nodes.shear[rule.carrier])
@@ -499,7 +520,11 @@ class MultiplierPass(ContactPass):
         shear: Floats,
         values: Floats,
     ) -> None:
-        """Fill in the tangent blocks (p, J d + n d, J d + n d): J nodes, then n multipliers."""
+        """Fill in the tangent blocks (p, J d + n d, J d + n d): J nodes, then n multipliers.
+
+        `pressure` (p,) and `shear` (p, m) are lambda and tau at the points; other arguments are
+        those of `_record`: the rule, kinematics at its points, and conditions at the nodes.
+        """
         d, c, count = self.dim, self.stiffness, rule.cell.size
         m, own, carrier = d - 1, rule.duals, rule.carrier
         n, body = own.shape[1], at.gaps.by_gap.shape[1]

@@ -2,7 +2,9 @@
 
 The boundary that is integrated is projected onto its partner. Rigid partners are planes, circular
 cylinders of the plane problem, and spheres; each moves as a whole. Their shape is passed to the
-closest-point projection as a small table of numbers.
+closest-point projection (`curves.closest_on_rigid`) as a small table of numbers: KIND (PLANE or
+SPHERE of `curves`), then d entries of a point and d of the outward normal [1], or d entries of the
+centre and the radius [m]. The translation of a partner is an unknown of the problem.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class RigidShape(Partner):
 
     @abc.abstractmethod
     def table(self) -> Floats:
-        """Return the table of the shape for kernels, a new array."""
+        """Return the table of the shape for kernels, a new array; the module has its entries."""
 
     @abc.abstractmethod
     def extent(self) -> float:

@@ -8,6 +8,13 @@ and s_b of the segment,
     dQ = sum W dF + F dW,    ddQ = sum W ddF + dW dF + dF dW + F ddW.
 
 The chain rule with breakpoints s(y), see `breakpoint_variations`, gives variations by nodes alone.
+`virtual_work` takes forces and tangents of mortar contact from here, with F = Psi(g) for the energy
+of adhesion, F = zeta - zeta_s for the slip, and F = l s for the bound of friction.
+
+Arrays run over c segments or over p = c g integration points, segment after segment. An axis M runs
+over (y, s_a, s_b): components of the own nodes, of the nodes of the closest partner element, and
+both ends. An axis "slots d" runs over components of the own nodes and of the nodes of all K partner
+elements of a segment (`Segments.partner_elements`).
 
 Second variations at points have low rank: each is a sum of outer products of two vectors. Those of
 all points of a segment are added by one matrix product.
@@ -154,6 +161,7 @@ class SegmentVariations:
     ) -> None:
         self.segments, self.pairs, self.curves, self.states = segments, pairs, curves, states
         self.each = segments.at.shape[1]
+        # gap, normal, tangent and curvature vector of the partner; metric is a . a - r . b
         r, a = pairs.own_places[0] - pairs.partner_places[0], pairs.partner_places[1]
         self.tangent_length = lengths(a)
         distance = lengths(r)
@@ -178,6 +186,8 @@ class SegmentVariations:
             size[:, None] * ends + (length * rate)[:, None] * self.q
         )
         self._weight_terms = gauss_weight, length, size, rate, base
+        # shape functions (p, slots of the closest element) by which dr, da, db follow from nodes;
+        # at a corner the tangent does not enter
         own_functions = pairs.own_functions.transpose(0, 2, 1)
         partner_functions = pairs.partner_functions.transpose(0, 2, 1)
         none = np.zeros_like(own_functions[0])
@@ -262,6 +272,7 @@ class SegmentVariations:
     @functools.cached_property
     def bound_gradient(self) -> Floats:
         """First variation of the integral of l s, by nodes, (c, slots d)."""
+        # l = |a| / span: dl = a . (da + b dxi) / (|a| span), and ds = (ds/dg) dg
         law, pairs = self.laws, self.pairs
         tangent = pairs.partner_places[1].T
         bends = (tangent * pairs.partner_places[2].T).sum(axis=1) * ~pairs.corner
@@ -323,6 +334,7 @@ class SegmentVariations:
         Of the energy, psi'' dg dg + psi' ddg; of friction at fixed tau, tau span ddxi. Each term
         is an outer product: `left` and `right` hold the factors of all of them.
         """
+        # ddg = -(a . dr) rotates - (n . da) dxi, where `rotates` is -dn . a / |a|^2
         law, each = self.laws, self.each
         weight = np.where(self.pairs.has_closest, self.weight, 0.0)
         gap, of_xi, tangential = self.of_gap, self.of_xi, self.tangential
@@ -357,6 +369,7 @@ class SegmentVariations:
         self, by_variables: Floats, tau: Floats
     ) -> tuple[Floats, tuple[Floats, Floats] | None]:
         """Return second variations by nodes from those by (y, s_a, s_b), by the chain rule."""
+        # blocks of own nodes and of the closest element, in the slots of their nodes
         n_own, n_element, n_total = self.slots()
         count = by_variables.shape[0]
         if n_total == n_own + n_element:
@@ -399,6 +412,7 @@ class SegmentVariations:
 
         `by_variables` holds those with fixed ends.
         """
+        # integrand F and its first variation at the points of the segments that vary
         law, each = self.laws, self.each
         at = (which[:, None] * each + np.arange(each)).ravel()
         vector = -law.normal_traction[at, None] * self.of_gap[at]
@@ -411,11 +425,13 @@ class SegmentVariations:
         third = self.curves.own_third(
             self.pairs.own_element[at], self.pairs.s[at][None], self.states[1]
         )
+        # second derivative of the reference length |X'| along the own element, for ddW
         change = (dot(base[2], base[2]) + dot(base[1], third) - rate * rate) / size
         ends = np.broadcast_to(np.array([-1.0, 1.0]), q.shape)
         second_weight = rate[:, None, None] * symmetric_product(ends, q) + (length * change)[
             :, None, None
         ] * outer(q, q)
+        # dW dF + dF dW + F ddW
         grown = np.zeros_like(vector)
         grown[:, -2:] = self.by_ends[at]
         more = symmetric_product(grown, vector)

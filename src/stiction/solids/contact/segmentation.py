@@ -11,6 +11,12 @@ distance to the partner are equally near: at the root s of
 c_1 is followed from the lower end of the cell, c_2 from the upper one. At both the distance is
 stationary, so their dependence on s does not enter dG / ds. The integration points of a cell that
 cannot be divided in this way are projected one by one.
+
+`SegmentedPass.project` returns the `Segmentation` of a state: closest points of cell ends and
+centres first, then division at breakpoints, then, in cells where this fails, at a jump. It is the
+base of `virtual_work.MortarPass`. Coordinates s on the own boundary and xi on the partner are those
+of an element, from -1 to 1.
+Source: Puso and Laursen 2004 for mortar segments; jumps are derived here.
 """
 
 from __future__ import annotations
@@ -181,6 +187,7 @@ class SegmentedPass(ContactPass):
         searched from samples of the partner (`_initial_guesses`): one that is narrower than their
         spacing may be missed.
         """
+        # closest points of the ends of cells, then of their centres, (p,) behind them
         at, functions = self._search_points
         place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
         before = [] if guess is None else [guess.at(self._cell_of_search_point)]
@@ -195,7 +202,10 @@ class SegmentedPass(ContactPass):
     def _closest_of_all(
         self, place: Floats, guesses: list[ClosestPoints], x: Floats, at: tuple[Ints, Floats]
     ) -> ClosestPoints:
-        """Return the nearest minima found for positions (p, d), at own elements and xi (p,)."""
+        """Return the nearest minima found for positions (p, d), at own elements and xi (p,).
+
+        `guesses` are closest points from which further projections start, x positions (nodes, d).
+        """
         first, *more = self._initial_guesses(place, x, at)
         closest = self._admissible(self.closest_from(place, first, x), place, x, at)
         for guess in (*more, *guesses):
@@ -269,6 +279,8 @@ class SegmentedPass(ContactPass):
         self, x: Floats, place: Floats, closest: ClosestPoints
     ) -> tuple[Segments, ContactPairs, Jumps | None]:
         """Return the segments of a state, their contact pairs, and the segments at jumps."""
+        # all cells are divided at breakpoints; those for which this is not valid are then divided
+        # at a jump, and their parts at breakpoints
         ends = ElementEnds(self._partner_surface, self._end_functions, self._smooth_joints, x)
         a, b = self._cell_ends
         sides = closest.at(a), closest.at(b), np.stack([place[:, a], place[:, b]])
@@ -308,6 +320,7 @@ class SegmentedPass(ContactPass):
         sequence = feature_sequence(self._own_at, cells, (one, other), parts.places, ends, x)
         xis = np.concatenate([parts.one.xi, parts.other.xi], axis=1)
         segments = segments_of_cells(sequence, parts.element, xis, ends, _POINTS)
+        # valid segments have their closest points on their own element, and no nearer point
         invalid = sequence.invalid | missing | other_missing
         pairs = self._on_elements(segments, x)
         fails = ~pairs.has_closest | ((np.abs(pairs.xi) > 1.0 + _OVERHANG) & ~pairs.corner)
@@ -331,7 +344,10 @@ class SegmentedPass(ContactPass):
     def _local_minima(
         self, e: Ints, s: Floats, both: ClosestPoints, width: Floats, x: Floats
     ) -> LocalMinima:
-        """Return both local minima of the distance at xi (c,), searched from `both` (2 c,)."""
+        """Return both local minima of the distance at xi (c,), searched from `both` (2 c,).
+
+        `e` and `s` (c,) are own elements and xi, `width` (c,) the lengths of cells in xi.
+        """
         _, here = self._own_at(e, s, x)
         place, at = np.tile(here[0], 2).T.copy(), (np.tile(e, 2), np.tile(s, 2))
         closest = self._admissible(self.closest_from(place, both, x), place, x, at)
@@ -366,6 +382,7 @@ class SegmentedPass(ContactPass):
             closest_places = np.where(distinct, now.closest_places, closest_places)
             for row, new in zip(minima, now.closest, strict=True):
                 row[distinct] = new[distinct]
+            # Newton's step for G = 0 inside the bracket [a, b], else bisection
             a, b = np.where(first_is_closer, s, a), np.where(first_is_closer, b, s)
             with np.errstate(all="ignore"):
                 step = s - now.value / now.slope
@@ -374,6 +391,7 @@ class SegmentedPass(ContactPass):
             if (change <= _CONVERGED * width).all():
                 break
         now = self._local_minima(e, s, minima, width, x)
+        # both parts of each cell: from its lower end to the jump, and from there to its upper end
         is_jump = now.valid & ~now.same & (now.slope > 0.0)
         at = np.flatnonzero(
             is_jump & (np.abs(now.value) <= _SAME_DISTANCE * width * np.abs(now.slope))

@@ -17,6 +17,8 @@ The feature of the partner that a point projects to has a number: 2 k + 1 for el
 corner before it. A cell whose ends have different features passes through those in between.
 Cells in which the closest-point projection jumps are divided there first (see `segmentation`).
 
+`segmentation` calls these functions in the order `closest_features`, `feature_sequence`,
+`segments_of_cells`. Coordinates xi are those of an element, from -1 to 1.
 Source: Puso and Laursen 2004 for mortar segments.
 """
 
@@ -294,6 +296,12 @@ def _without_slivers(
     If an element end lies opposite to a cell end, rounding alone decides in which of two cells the
     breakpoint lies. The integral is the same, but not its derivative with respect to the
     breakpoint.
+
+    Parameters
+    ----------
+    cell, feature, xi : (c,), (c,) and (2, c) of segments, as in `FeatureSequence`
+    width : (c,) length in xi of the cell of each segment
+    invalid : (cells,) cells without a valid segmentation, which are left as they are
     """
     keep = np.ones(cell.size, dtype=np.bool_)
     short = (xi[1] - xi[0] <= width * _SLIVER) & ~invalid[cell]
@@ -334,6 +342,11 @@ def _breakpoints(
     """Return xi (c,) of breakpoints between features, and which of them do not exist.
 
     Each is a root of h(s) = (X(s) - c) . v, by Newton's method inside a bracket.
+
+    Parameters
+    ----------
+    own_curve, cells, places, ends, x : as in `feature_sequence`
+    cell, one, other : (c,) cell of each breakpoint, and features before and behind it
     """
     # features 2 k + 1 and 2 k + 3 are the elements of joint k + 1, which holds no closest point;
     # features 2 k + 1 and 2 k + 2 are an element and the corner at its upper end, features 2 k and

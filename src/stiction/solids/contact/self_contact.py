@@ -8,7 +8,9 @@ boundary is numbered nor on its first node.
 
 Two points are admissible partners if they lie on elements that are neither the same nor adjacent,
 if their normals are opposed, and if each lies in front of the other. Points on the back of a thin
-body are excluded by this. A point without an admissible partner has no traction.
+body are excluded by this. A point without an admissible partner has no traction. Forces and
+tangents are those of `virtual_work`; `equilibria.problem` makes a `SelfPass` for a contact whose
+boundary is its partner.
 """
 
 from __future__ import annotations
@@ -83,6 +85,7 @@ class SelfPass(MortarPass):
         """Return each point's nearest admissible sample, or the point itself if there is none."""
         from scipy.spatial import cKDTree
 
+        # samples with places and normals; a point without a partner starts at itself
         xis, elements, _ = self._samples
         each = xis.shape[1]
         sample_xi = np.tile(xis[0], elements.size // each)
@@ -91,6 +94,7 @@ class SelfPass(MortarPass):
         e, xi = at[0].copy(), at[1].copy()
         tree, size = cKDTree(places.T), elements.size
         remaining, count = np.arange(e.size), min(_FIRST, size)
+        # the nearest samples of each point are tested, ever more of them, until one is admissible
         while remaining.size:
             unmatched = []
             for i in range(0, remaining.size, _CHUNK):

@@ -3,7 +3,13 @@
 A pass loads its own body alone. The traction per reference area is T n / J - J* t, where J is the
 ratio of current to reference area of the partner, and J* that of the own body if the law gives t
 per current area, else 1. A rigid partner is one more node, its translation, which takes the
-opposite force. Two deformable bodies make two passes.
+opposite force. Two deformable bodies make two passes. T(g) is the normal traction, positive in
+pressure, n the unit normal of the partner, and t the friction traction of the return map
+
+    t_tr = eps (x_p - x_s),   t = t_tr if |t_tr| <= s, else s t_tr / |t_tr|,
+
+with the closest point x_p, the origin of slip x_s, the penalty eps and the sliding threshold s.
+`ContactPass.evaluate` calls `own_points`, `tractions`, `loads` and `tangents`, in this order.
 
 These are sweeps over the integration points of a pass in NumPy: boundaries have few points, so that
 compiled code would be no faster. Points are the last axis of every array. Sums have a fixed order,
@@ -218,10 +224,12 @@ def _surface_at(
 ) -> tuple[Floats, Any]:
     """Fill in the partner's surface at the closest points; return gaps and stretches.
 
+    `s` (SURFACE, d, p) has the rows of `interface_rates`; `points` (d, p) are the own points.
     g = (x_k - x_p) . n, eq. (8); the stretch is the ratio of current to reference area, eq. (10).
     """
     places, d = kinematics.closest_places, points.shape[0]
     m = d - 1
+    # unit normal and gap, then the rows of `s`: tangents, second derivatives, reference state
     normal = crossed(places[ALONG:d])
     s[NORMAL, :d] = normal / lengths(normal)
     gap = dot(points - places[PLACE], s[NORMAL])
@@ -257,6 +265,7 @@ def _return_map(
     """Fill in the tangential traction of points with a history; return which of them slip.
 
     The trial traction is the penalty times the vector from the origin of slip to the closest point.
+    `slide` has the rows of `interface_tractions`: TRIAL, TRACTION, INCREMENT of slip, MODULUS.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32).
     """
@@ -282,7 +291,18 @@ def _record_friction(
     state: ContactState,
     out: Floats,
 ) -> None:
-    """Record friction heat, stored energy, new origins of slip and slip."""
+    """Record friction heat, stored energy, new origins of slip and slip.
+
+    Parameters
+    ----------
+    slips : (p,) from `_return_map`
+    penalty : eps [Pa/m]
+    kinematics, state : of the partner, and of the contact points
+    history : (m, p) coordinates of the origins of slip at the last accepted step [m]
+    out : (OUT, p) record, changed in place
+    """
+    # the origin of slip moves by the slip, in coordinates along the partner: eq-so-return in
+    # docs/theory/solids
     traction, slip = state.slide[TRACTION], state.slide[INCREMENT]
     d = slip.shape[0]
     tangents = kinematics.closest_places[ALONG:d]
@@ -311,7 +331,11 @@ def _record(
     state: ContactState,
     out: Floats,
 ) -> None:
-    """Record tractions, potential and force of every point."""
+    """Record tractions, potential and force of every point.
+
+    `gap` (p,) and `tensile` (p,) are gaps and whether T < 0; `c_n` is the table of the normal law;
+    other arguments are those of `tractions`.
+    """
     traction, trial = state.slide[TRACTION], state.slide[TRIAL]
     d = traction.shape[0]
     w, j = out[WEIGHT], state.area_ratio
@@ -361,6 +385,7 @@ def tractions(
     """
     c_n, c_t = tables
     m, d, count = tangent.shape
+    # gap, normal traction, sliding threshold, and the factor of attraction on tension
     s, slide = np.empty((SURFACE, d, count)), np.zeros((_slide_rows(d), d, count))
     gap, stretch = _surface_at(out[X : X + d], settings[WITH_STRETCH] > 0.0, kinematics, s)
     traction, slope = adhesion(gap, c_n)

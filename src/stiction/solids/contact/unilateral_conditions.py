@@ -7,8 +7,10 @@ tau, and any c > 0, the conditions are (semi-smooth complementarity functions)
     W [tau - P(tau')] = 0,               tau' = tau + c M U / W,
 
 where P projects on the disc |tau| <= mu max(0, lambda') in the metric M of the coordinates along
-the partner. The functions are smooth except where contact or stick begins or ends.
-`conditions` returns their values and derivatives; `multipliers` computes G, U and W.
+the partner. Their roots are lambda >= 0, G >= 0, lambda G = 0, and Coulomb's law |tau| <= mu lambda
+with slip along tau. The functions are smooth except where contact or stick begins or ends.
+`conditions` returns their values and derivatives; `multipliers` computes G, U and W and calls it.
+Source: Alart and Curnier 1991; Hueber, Stadler and Wohlmuth 2008.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ Third derivatives of the partner are omitted: their factor is the gap, which is 
 up to the discretisation error. The curvature of the coordinates of a rigid sphere is omitted in the
 second variation of slip. Both omissions affect the convergence of Newton's method, not the forces.
 
-Points come first in every array: p points, J nodes, d components, m = d - 1 coordinates.
+Points come first in every array: p points, J nodes (the n own ones, then the k of the partner), d
+components, m = d - 1 coordinates; an axis J d runs over the components of all nodes. `multipliers`
+calls these functions for forces and tangents of hard contact.
 """
 
 from __future__ import annotations
@@ -115,14 +117,17 @@ def variations(at: Sides) -> Variations:
     matrix = metric - np.einsum("pi,pabi->pab", r, bent)
     single = positive_definite(matrix.transpose(1, 2, 0))
     inverse = np.linalg.inv(np.where(single[:, None, None], matrix, np.eye(a.shape[1])))
+    # variation of F_a at fixed xi, and of the coordinates: H dxi = dF
     by_f = np.einsum("pai,pij->paj", a, dr) + np.einsum("pi,paij->paj", r, da)
     moves = np.einsum("pab,pbj->paj", inverse, by_f)
     # -dn . a_a: at fixed xi (leans), and with the motion of the closest point (turns)
     leans = np.einsum("pi,paij->paj", normal, da)
     curved = np.einsum("pi,pabi->pab", normal, bent)
     turns = leans + np.einsum("pab,pbj->paj", curved, moves)
+    # ddg = dn . dr + n . ddr, with dr in tangential components and ddr = -da dxi
     along = np.einsum("pab,pbi,pij->paj", np.linalg.inv(metric), a, dr)
     twice = -np.einsum("paj,pak->pjk", along, turns) - np.einsum("paj,pak->pjk", leans, moves)
+    # variation of the metric a_a . a_b, with the motion of the closest point
     whole = da + np.einsum("pabi,pbj->paij", bent, moves)
     grows = np.einsum("pai,pbij->pabj", a, whole)
     gap, by_gap = np.einsum("pi,pi->p", r, normal), np.einsum("pi,pij->pj", normal, dr)
@@ -146,6 +151,7 @@ def coordinates_twice(at: Sides, moves: Floats, inverse: Floats) -> Floats:
     mixed += np.einsum("pabi,pij->pabj", bent, dr) + np.einsum("pi,pabij->pabj", r, dbent)
     third = -np.einsum("pbci,pai->pabc", bent, a) - np.einsum("pbi,paci->pabc", a, bent)
     third -= np.einsum("pci,pabi->pabc", a, bent)
+    # ddF_a = 0: H_ab ddxi_b = dF_a,b dxi_b + dr . da_a, symmetrised, + F_a,bc dxi_b dxi_c
     cross = np.einsum("pabj,pbk->pajk", mixed, moves) + np.einsum("pij,paik->pajk", dr, da)
     total = cross + cross.transpose(0, 1, 3, 2)
     total += np.einsum("pabc,pbj,pck->pajk", third, moves, moves)

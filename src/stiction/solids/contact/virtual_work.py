@@ -23,6 +23,10 @@ points, which is the energy, not of the integral that the sum approximates.
 Where the closest point is a corner or an end of the partner at x_c, g = |x_k - x_c| and zeta stays
 fixed. The gap stays continuous, and no traction is lost there.
 
+`equilibria.problem` makes a `MortarPass` for each contact with passes="mortar". Its recorded points
+p are the integration cells, and its tangent blocks are one for each mortar segment, then one for
+each pair of segments that friction in a common cell or a jump of the projection couples.
+
 Source: Puso and Laursen 2004; Sauer and De Lorenzis 2015; friction as above.
 """
 
@@ -109,6 +113,7 @@ class MortarPass(SegmentedPass):
     # ------------------------------------------------------------ the blocks of tangents
 
     def _segmentation_at(self, closest: ClosestPoints, x: Floats) -> Segmentation:
+        """Return the segmentation itself, or that of x from these closest points."""
         return closest if isinstance(closest, Segmentation) else self.project(x, closest)
 
     def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
@@ -119,6 +124,7 @@ class MortarPass(SegmentedPass):
         return np.concatenate([nodes, nodes[one]]), np.concatenate([nodes, nodes[other]])
 
     def _nodes_of(self, segments: Segments) -> Ints:
+        """Return the own nodes and the partner's nodes in all slots of segments, (c, slots)."""
         others = self.partner.nodes[segments.partner_elements].reshape(segments.cell.size, -1)
         return np.concatenate([self.own.nodes[segments.element], others], axis=1)
 
@@ -204,6 +210,7 @@ class MortarPass(SegmentedPass):
             out[k.WEIGHT] = self.weight_factor * self.own.areas.ravel()
             tangent = k.own_points(self._nodes_of_points, self._functions, x, self._length, out)
             out[k.GAP], unit, stretch = self._cell_centres(out, closest, x)
+            # integrals over cells, return map, then forces of segments on the nodes of both sides
             variations = self._variations(closest, history, x, attraction)
             requested = self._requested_states(history, fixed_states, with_friction)
             integrals = cell_integrals(variations, self.count)
@@ -254,6 +261,7 @@ class MortarPass(SegmentedPass):
         self, out: Floats, closest: ClosestPoints, x: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """Return gaps, unit tangents and stretches of the partner at the centres of cells."""
+        # beyond a corner the normal is along r; elsewhere it is normal to the tangent
         _, places = self.partner_at(closest.element, closest.xi.T, x)
         r = out[k.X : k.X + 2] - places[0]
         size = k.lengths(places[1])
@@ -276,6 +284,7 @@ class MortarPass(SegmentedPass):
         self, closest: Segmentation, history: History | None, x: Floats, attraction: float
     ) -> SegmentVariations:
         """Return kinematics and laws at all points, those of friction if there is a history."""
+        # kinematics of both boundaries at the integration points, with moving jumps
         segments, pairs = closest.segments, closest.pairs
         each = segments.at.shape[1]
         cell = np.repeat(segments.cell, each)
@@ -303,6 +312,7 @@ class MortarPass(SegmentedPass):
                 zeta = middle[cell] + self._shortest(zeta - middle[cell])
             slip = zeta - np.where(history.has_origin, history.origin[:, 0], 0.0)[cell]
             slip = np.where(history.has_origin[cell], self._shortest(slip), slip)
+        # attraction scales tension, and the well of the potential
         tensile = traction < 0.0
         psi = adhesion_potential(variations.gap, c_n)
         well = np.where(tensile, psi, -self._constants[k.DEPTH])
@@ -343,7 +353,17 @@ class MortarPass(SegmentedPass):
         """Return friction in each cell by the return map in zeta, and fill in its records.
 
         tau = eps Z / A in stick; in slip |tau| is the bound, and the origin of slip follows.
+
+        Parameters
+        ----------
+        out : (OUT, cells) record, changed in place
+        requested : (cells,) states of the return map, FREE or STUCK
+        integrals, history : over cells, and friction history
+        tangent : (d, cells) unit tangents of the own boundary
+        unit, stretch : (d, cells) unit tangents and (cells,) |a| / span of the partner
         """
+        # per is j; trial traction eps Z / A and bound are per cell area, and states are those
+        # requested, or decided by the bound
         area, penalty = out[k.WEIGHT], self._constants[k.PENALTY]
         per = out[k.OWN_STRETCH] if self._constants[k.PER_CURRENT] > 0.0 else np.ones_like(area)
         frictional = (requested != k.FREE) & (integrals.weight > 0.0)

@@ -1,6 +1,8 @@
 """The energy balance of one step of the generalised-alpha scheme.
 
-With d = u_1 - u_0, the Newmark relations give exactly, for any forces S,
+The scheme has Newmark's parameters beta, gamma and the weights alpha_m, alpha_f of inertia and
+forces (see `dynamics.problem`); T is the kinetic energy, and indices 0 and 1 are start and end of
+the step. With d = u_1 - u_0, the Newmark relations give exactly, for any forces S,
 
     d^T M a_m = T_1 - T_0 + dt (beta - gamma / 2) (a_1 - a_0)^T M (v_1 - v_0)
                 + (1 - alpha_m - gamma) d^T M (a_1 - a_0),
@@ -17,6 +19,8 @@ A Lobatto rule of degree five along d integrates this difference from forces, no
 that the imbalance of the ledger would show an error of an energy. In the mortar method the rule
 includes contact, and the difference is recorded as unbalanced work.
 
+`dynamics.stepper` calls `time_step_energies` after each accepted step, and `impulse_energies`
+where velocities of supports jump.
 Source: Chung, Hulbert 1993 (the scheme); the balance is derived here.
 """
 
@@ -84,6 +88,7 @@ def time_step_energies(
     Source: derived above; docs/theory/solids-in-motion.
     Verified by: tests/unit/solids/dynamics/test_balance.py::test_ledger_of_random_steps
     """
+    # work of supports and loads; springs and rotations by the trapezoidal rule
     w, dt = step.weights, step.dt
     before, after = solved.before, solved.after
     d = after.u - before.u
@@ -110,6 +115,7 @@ def time_step_energies(
     else:
         errors += _quadrature_error(problem, state, after.u, times, scale)
     scheme += errors + unbalanced
+    # work of contact forces by the trapezoidal rule: all static forces but internal ones
     stored, adhesive = problem.stored(after)
     contact_force = before.residual + f0 + s0 - before.internal
     contact_force += after.residual + f1 + s1 - after.internal

@@ -1,8 +1,10 @@
 """Viscous interfaces: tractions proportional to gap rate and slip rate.
 
 The viscous traction on a boundary is -b(g) [c_n n (n . w) + c_t (1 - n n) w], with the velocity w
-of the boundary relative to its partner. The intensity of adhesion b is 1 in contact, and
-Psi(g) / Psi(g_eq) beyond the equilibrium gap; a law without tension has b = 0 there.
+of the boundary relative to its partner, the partner's unit normal n, and the coefficients c_n, c_t
+[Pa s/m]. The intensity of adhesion b is 1 in contact, and Psi(g) / Psi(g_eq) beyond the equilibrium
+gap, with the potential Psi of the normal traction; a law without tension has b = 0 there.
+`dynamics.problem` calls `dashpots` for each pass of a contact with p integration points.
 
 Source: after the intensity of adhesion of Raous, Cangemi, Cocou 1999.
 """

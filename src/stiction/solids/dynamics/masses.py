@@ -1,7 +1,10 @@
 """Mass matrices of bodies and membranes: consistent, M_ab = int rho N_a N_b dV, or lumped.
 
-Masses of bodies are lumped by scaling the diagonal, those of membranes by row sums: shape functions
-of membranes are positive, and row sums preserve mass and centre of mass (docs/decisions/27).
+rho is the reference density [kg/m^3] and N_a are the shape functions. The matrices couple scalar
+functions; `dynamics.problem.MovingProblem`, which calls these functions, repeats them for each
+component. Masses of bodies are lumped by scaling the diagonal of each element to its mass, those of
+membranes by row sums: shape functions of membranes are positive, and row sums preserve mass and
+centre of mass (docs/decisions/27).
 
 Source: Hughes 2000, section 7.3.2.
 """
@@ -68,6 +71,7 @@ def body_mass(
         n, _ = functions(group, rule.xi, rule.eta)
         _, volume = gradients(group, points, rule)
         n = np.broadcast_to(n, (volume.shape[0], *n.shape[1:]))
+        # element matrices (e, n, n); lumped, their diagonals are scaled to the mass of the element
         block = density * np.einsum("eqa,eqb,eq->eab", n, n, volume)
         count = group.nodes.shape[1]
         if lumped:
@@ -105,6 +109,7 @@ def swept_mass(
 
     if body.shape is not None:
         return _mass_by_elements(body, contact, density, lumped)
+    # product of the mass of the plane body (per length) and that of the splines along the axis
     levels = body.swept(contact).levels
     flat = body_mass(body.mesh, body.element, contact, density, lumped).tocoo()
     rows, columns, values = [], [], []

@@ -1,8 +1,9 @@
 """`MovingSolid`: a solid with inertia, that is any solid with densities, damping and velocities.
 
 The bodies obey M a + C v + f_int(u) + f_contact(u, v) = f_load(t). C contains Rayleigh damping
-(proportional to mass and to the stiffness of the undeformed bodies); the contact may have
-viscosity. `GeneralisedAlpha` integrates these equations in time.
+(proportional to mass and to the stiffness of the undeformed bodies, C = drag M + retardation K_0);
+the contact may have viscosity. `GeneralisedAlpha` integrates these equations in time
+(docs/theory/solids-in-motion.md). `dynamics.problem` builds the matrices from this description.
 """
 
 from __future__ import annotations

@@ -4,8 +4,15 @@ While a time step is set, residual and tangent are those of the generalised-alph
 
     M a_m + (1 - alpha_f) G(u, v, t) + alpha_f G_0 = 0,    a_m = (1 - alpha_m) a + alpha_m a_0,
 
-with G = internal forces - loads + dampers at the end of the step, and G_0 at its start. Without a
-time step they are those of equilibrium, or of the gradient flow towards it.
+with G = internal forces - loads + dampers at the end of the step, and G_0 at its start. The
+unknowns are the displacements u at the end; Newmark's relations give v and a (`Step.rates`), so the
+tangent is
+
+    K = (1 - alpha_m) / (beta dt^2) M + (1 - alpha_f) (dG/du + gamma / (beta dt) dG/dv).
+
+Without a time step residual and tangent are those of equilibrium, or of the gradient flow towards
+it. `dynamics.stepper` sets time steps, `dynamics.starts` the flow; `equilibria.newton` calls
+`MovingProblem.evaluate`.
 
 Source: Chung, Hulbert 1993.
 """
@@ -215,11 +222,15 @@ class MovingProblem(Problem):
     def evaluate(
         self, state: State, u: Floats, t: float, fixed_states: list[Ints] | None, data: bool
     ) -> tuple[Trial, csr_matrix | None]:
-        """Return residual and tangent of the time step, of the flow, or of equilibrium."""
+        """Return residual and tangent of the time step, of the flow, or of equilibrium.
+
+        Arguments are those of `Problem.evaluate`; u are the displacements at the end of the step.
+        """
         trial, matrix = super().evaluate(state, u, t, fixed_states, data)
         step = self.step
         if step is None:
             return (trial, matrix) if self.flow is None else self._gradient_flow(trial, matrix)
+        # G at the end of the step, and the residual of the scheme
         w = step.weights
         v, a = step.rates(u)
         interface = self.dashpots(trial)
@@ -230,6 +241,7 @@ class MovingProblem(Problem):
         self._evaluated.append((step_trial, trial))
         if matrix is None:
             return step_trial, None
+        # tangent: static part and dampers weighted by 1 - alpha_f, mass by (1 - alpha_m)
         by_rate = w.gamma / (w.beta * step.dt)
         matrix.data *= 1.0 - w.force
         self._add_matrix(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
@@ -252,7 +264,10 @@ class MovingProblem(Problem):
         return trial._replace(residual=trial.residual + drag), matrix
 
     def _add_matrix(self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float) -> None:
-        """Add a matrix whose pattern the tangent contains; constant patterns are indexed once."""
+        """Add `factor` times `part`, whose pattern the tangent `matrix` contains.
+
+        Constant patterns are indexed once, under `name`.
+        """
         if factor == 0.0 or part.nnz == 0:
             return
         entries = self._entries_by_name.get(name)
@@ -263,6 +278,7 @@ class MovingProblem(Problem):
             or entries[0] is not owner
             or name.startswith("dashpots")
         ):
+            # one sorted key per entry (row, column): places of the entries of `part` in `matrix`
             n = matrix.shape[0]
             keys, wanted = (
                 np.repeat(np.arange(n, dtype=np.int64), np.diff(m.indptr)) * n + m.indices
@@ -355,7 +371,10 @@ class MovingProblem(Problem):
         return v + change + self._free_mass(-self.mass_times(change))
 
     def acceleration(self, force: Floats) -> Floats:
-        """Return accelerations -M^-1 G of free unknowns, zero for supports."""
+        """Return accelerations -M^-1 G [m/s^2] of free unknowns, zero for supports.
+
+        `force` is G (nodes, d) [N/m].
+        """
         return self._free_mass(-force)
 
     def _free_mass(self, right: Floats) -> Floats:

@@ -8,7 +8,8 @@ with the residual f of equilibrium: pseudo-transient continuation. As k_n tends 
 become those of Newton's method for f = 0. Where the tangent of f is singular, k_n M keeps the
 system regular. Bodies do not move along directions without force; a body under an unopposed force
 moves until a contact or spring resists it. M and f do not depend on the frame, nor does the
-equilibrium.
+equilibrium. k_n [1/s^2] decreases by a factor after each step and increases after a failed one.
+`dynamics.stepper.TimeStepper._begin` calls `initial_equilibrium` once per run.
 
 Source: Kelley, Keyes 1998.
 """
@@ -64,6 +65,7 @@ def initial_equilibrium(stepper: TimeStepper, v0: Floats | None) -> tuple[Trial 
 
     Parameters
     ----------
+    stepper : time stepper of the run, whose state is replaced by the equilibrium
     v0 : (b, d) initial velocities of the bodies [m/s]; None for zero
 
     Returns
@@ -87,6 +89,7 @@ def initial_equilibrium(stepper: TimeStepper, v0: Floats | None) -> tuple[Trial 
             trial, failed, outcome = _flow(stepper, unsupported & ~fixed, in_flight & ~fixed)
         if trial is not None:
             break
+        # bodies without an equilibrium nearby keep their positions in the next attempt
         if not failed.any():
             stepper.give_up(outcome, state.time)
             return None, 0.0
@@ -102,7 +105,17 @@ def _flow(
 ) -> tuple[Trial | None, Bools, Outcome]:
     """Return the equilibrium at the end of the flow, or the bodies that have none nearby.
 
-    Friction keeps the initial history: the equilibrium is that of a single load step.
+    Friction starts from the initial history in every step: the equilibrium is that of a single load
+    step.
+
+    Parameters
+    ----------
+    stepper : time stepper of the run
+    unsupported, in_flight : (b,) flags of bodies, as `_unsupported` and `_in_flight` return them
+
+    Returns
+    -------
+    The trial or None; (b,) which bodies have no equilibrium nearby; outcome of Newton's method.
     """
     problem, t = stepper.moving, stepper.state.time
     start, state, rate = stepper.state.u, stepper.state, 0.0
@@ -111,12 +124,14 @@ def _flow(
     for _ in range(_MOST_STEPS):
         trial, _ = problem.evaluate(state, state.u, t, None, data=False)
         residual = size_of(trial.residual.ravel()[problem.free]) / force_scale(problem, trial)
+        # equilibrium without the term k M: the flow ends
         if residual <= stepper.limits.tolerance:
             stepper.state = problem.accepted(stepper.state, trial, t)
             return trial, np.zeros_like(unsupported), outcome
         if not np.isfinite(residual):
             reason = "the forces in the initial position are not finite"
             return None, np.zeros_like(unsupported), outcome._replace(trial=None, reason=reason)
+        # the first k lets the solid move by the range of the laws, or its length without contact
         speed = problem.flow_speed(trial.residual)
         rate = rate or speed / (stepper.length_scale or problem.largest_length)
         problem.flow = (state.u, rate)
@@ -136,6 +151,7 @@ def _flow(
             state = stepper.state._replace(u=state.u)
             before = _in_contact(problem, stepper.state)
             continue
+        # bodies that moved far, and bodies in flight that came into contact, have no equilibrium
         state = state._replace(u=after.u, closest_points=after.closest_points)
         far = _moved_far(problem, after.u - start, unsupported)
         new = np.flatnonzero(_in_contact(problem, state) & ~before)
@@ -152,6 +168,8 @@ def _unsupported(problem: MovingProblem, t: float) -> Bools:
     driven = np.asarray(problem.prescribed(t).any(axis=1))
     unsupported = np.zeros(len(problem.parts), dtype=bool)
     for body in range(unsupported.size):
+        # rigid translations and rotations, normalised to the size of the body [m]: the body is
+        # supported if their components at fixed unknowns are linearly independent
         nodes = problem.nodes_of_body(body)
         lever = problem.points[nodes] - problem.points[nodes].mean(axis=0)
         modes = []

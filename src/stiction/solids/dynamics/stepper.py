@@ -1,8 +1,11 @@
 """Time stepping by the generalised-alpha scheme, with step lengths controlled by the local error.
 
-A step is accepted if Newton's method converges, its local error is below the tolerance, and no body
-passes through another. Each accepted step adds its energies to the record.
+The equation of motion M a_m + (1 - alpha_f) G_1 + alpha_f G_0 = 0 is that of `dynamics.problem`. A
+step is accepted if Newton's method converges, its local error is below the tolerance, and no body
+passes through another; otherwise it is repeated with a shorter dt. Each accepted step adds its
+energies to the record. The next dt is dt times 0.9 (error / tolerance)^(-1/3), at most 1.5.
 
+`run.run_motion` runs `TimeStepper`, a `LoadStepper` whose load steps are time steps.
 Source: Chung, Hulbert 1993; local error: Zienkiewicz, Xie 1991.
 """
 
@@ -65,6 +68,12 @@ class TimeStepper(LoadStepper):
     problem : the equations
     method : the scheme, step lengths, tolerances
     request : when to start, end and save
+
+    Attributes
+    ----------
+    v, a : (nodes, d) velocities [m/s] and accelerations [m/s^2] of the last accepted state
+    length_scale : shortest range of the normal laws [m], 0 without contact
+    max_displacement, max_deformation : largest mass-weighted norms so far [m]
     """
 
     def __init__(self, problem: MovingProblem, method: GeneralisedAlpha, request: Request) -> None:
@@ -99,6 +108,7 @@ class TimeStepper(LoadStepper):
         return self.trial.residual + self.moving.damping_force(interface, self.v)
 
     def _accelerate(self) -> None:
+        """Set the accelerations that balance the forces at the last state."""
         self.a = self.moving.acceleration(self._resisting_force())
 
     def _length(self, displacement: Floats) -> float:
@@ -174,7 +184,9 @@ class TimeStepper(LoadStepper):
         return outcome, None
 
     def _balance(self, solved: SolvedStep, target: float) -> Energies:
+        """Return the energies at the end of a solved step from the last state to `target`."""
         dt = target - self.state.time
+        # the balance does not use `Step.force`
         step = Step(dt, self.state.u, self.v, self.a, self.v, self.scheme.weights())
         times = (self.state.time, target)
         return time_step_energies(self.moving, self.state, step, solved, times, self.energy)
@@ -186,6 +198,7 @@ class TimeStepper(LoadStepper):
             t = self.state.time
             target = self._target(t, min(self.dt, self.max_step))
             dt = target - t
+            # reasons to shorten the step: Newton's method, tunnelling, local error
             outcome, solved = self._solve(self.moving, self.workspace, target)  # type: ignore[arg-type]
             if solved is not None and self.collision.tunnels(self.state.u, solved.after.u):
                 outcome, solved = Outcome(None, outcome.iterations, (), TUNNELLING), None
@@ -196,6 +209,7 @@ class TimeStepper(LoadStepper):
                 error = self._error(dt, solved.a)
                 ratio = 0.0 if self.scheme.tolerance is None else error / self.scheme.tolerance
                 if ratio <= 1.0:
+                    # after an activation of contact pairs the step is repeated with them
                     if self.activate_pairs(solved.after.u):
                         continue
                     break
@@ -294,6 +308,7 @@ class TimeStepper(LoadStepper):
         size = self._length(mode)
         if not size > 0.0:
             return 0.0
+        # Rayleigh quotient phi . K phi / phi . M phi = -rate^2 of the mode phi
         weighed = problem.mass_times(mode) / (size * self.total_mass)
         square = float(direction @ (matrix @ direction)) / (size**2 * self.total_mass)
         growth = float(np.sqrt(max(-square, 0.0)))
@@ -343,6 +358,7 @@ class TimeStepper(LoadStepper):
         missed = 0
         for at in self.record.save_times_between(self.state.time, target):
             if self.sampling is None:
+                # separate equations: the path must not depend on the times of samples
                 self.sampling = MovingProblem(self.moving.system, self.scheme.lumped)
                 self.sampling.begin, self.sampling.end = self.problem.begin, self.problem.end
                 self.sampling.add_contacts(self.problem.assembled)
@@ -366,7 +382,11 @@ class TimeStepper(LoadStepper):
     # ------------------------------------------------------------ checkpoints
 
     def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that time stepping adds to a checkpoint."""
+        """Return the arrays that time stepping adds to a checkpoint.
+
+        "motion" (5,): rejected steps, largest local error [1], largest displacement and deformation
+        [m], relative initial residual [1]; "motion_rates" (2, nodes, d): velocities, accelerations.
+        """
         largest = self.max_displacement, self.max_deformation
         return {
             "motion": np.array([self.rejected, self.max_error, *largest, self.initial_residual]),
@@ -397,10 +417,12 @@ class TimeStepper(LoadStepper):
             heat, first = sum(e.heat), energies[0]
             change = e.kinetic + e.stored + e.adhesive
             change -= first.kinetic + first.stored + first.adhesive
-            imbalance = max(imbalance, abs(change - e.work + heat + e.viscous + e.algorithmic))
+            missing = change - e.work + heat + e.viscous + e.algorithmic
+            # `max` ignores NaN, which fails the checks
+            imbalance = np.maximum(imbalance, abs(missing))
             terms = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
             scale = max(scale, *(abs(term) for term in terms))
-            dissipated = max(dissipated, abs(e.algorithmic))
+            dissipated = np.maximum(dissipated, abs(e.algorithmic))
         closed, ratio = float(imbalance / scale), float(dissipated / scale)
         note = "largest energy imbalance over the largest energy"
         checks = [Check("ledger_closes", bool(closed <= _LEDGER), closed, _LEDGER, None, note)]

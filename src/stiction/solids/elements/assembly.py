@@ -1,7 +1,10 @@
 """Assembly of internal forces, tangents and strain energies of all bodies.
 
-The tangent is one CSR matrix. `Pattern` computes the positions of all element blocks in it once;
-`Bulk` then adds values in place.
+The forces r = d E / d u and the tangent K = d r / d u of the strain energy E(u) = sum of
+w psi(F) over integration points are sums over elements (`stress_points` has the formulas). The
+tangent is one CSR matrix of d x d blocks, one for each pair of coupled nodes; degree of freedom
+d a + i is component i of node a. `Pattern` computes the positions of all element blocks in it once;
+`Bulk` then adds values in place. `equilibria.problem` and `dynamics.problem` call them.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ class Pattern:
     def __init__(self, nodes: int, dim: int, pairs: Sequence[tuple[Ints, Ints]]) -> None:
         from scipy.sparse import coo_matrix
 
+        # graph of coupled nodes, with the nodes themselves, symmetric
         rows = np.concatenate([np.arange(nodes), *(r.ravel() for r, _ in pairs)])
         columns = np.concatenate([np.arange(nodes), *(c.ravel() for _, c in pairs)])
         symmetric = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -66,6 +70,7 @@ class Pattern:
         graph.sum_duplicates()
         graph.sort_indices()
         self.nodes, self.dim = nodes, dim
+        # a matrix row of node a has d entries for each node in row a of the graph
         self._first = graph.indptr.astype(np.int64)
         self._columns = graph.indices.astype(np.int64)
         length = np.diff(self._first) * dim
@@ -249,6 +254,7 @@ class Bulk:
                     np.eye(d) + np.einsum("eqnd,enc->eqcd", term.gradients, u[nodes])
                     for u in (one, other)
                 )
+                # det F at d + 1 points of the path, (d + 1, e, q)
                 samples = [np.linalg.det(f + p * (g - f)) for p in np.linspace(0.0, 1.0, d + 1)]
                 least = min(least, float(_least_value(np.stack(samples)).min()))
         return least

@@ -1,12 +1,30 @@
 """Kernels for internal forces and the tangent of a body, by sums over integration points.
 
-With the first Piola-Kirchhoff stress P, r_a = sum_q w P grad N_a; see `stress_points` for the
-tangent K_ab. There is one kernel for each number of functions and of components, which are
-constants of its code. The Neo-Hookean law is part of the kernels; other laws pass their values at
-integration points, since every law in a kernel would be compiled in every run.
+With the first Piola-Kirchhoff stress P and the reference volume w of an integration point q, the
+force on node a and the tangent block of nodes a and b are
 
-The d rows of the matrix that belong to one node have the same pattern, so that the position of the
-first entry of a block determines the others.
+    r_a = sum_q w P grad N_a,     K_ab = sum_q w grad N_a . (d P / d F) . grad N_b;
+
+`stress_points` writes K_ab out. `Bulk.add` in `assembly` calls `bulk_kernel` for each kind of
+elements. There is one kernel for each number n of functions and d of components, which are
+constants of its code. The Neo-Hookean law is part of the kernels; other laws pass their values at
+integration points, since every law in a kernel would be compiled in every run. `_add_plain` is the
+same sum in NumPy, with the same bits.
+
+The vector t of a point holds F (d d, row by row), cof F (d d), and then the weighted coefficients
+of the tangent at the indices BY_A to BY_IJ of `stress_points`. A block of two functions is stored
+row by row in d d entries. The d rows of the matrix that belong to one node have the same pattern,
+so that the position of the first entry of a block determines the others.
+
+Arguments of the kernel and of `_add_plain`, for e elements with n functions and q points:
+
+nodes, gradients, weights : (e, n), (e, q, n, d) [1/m] and (e, q) of `arrays.Elements`
+points : (rows, q, e) of `stress_points.point_rows`; empty for the Neo-Hookean law, whose stresses
+    follow from the displacements `u` (nodes, d) [m] and the constants `c` of its table
+part : ALL, SHAPE or VOLUME of the energy; see `material_laws`
+residual, data : (nodes, d) forces and values of the CSR matrix, which are added to
+places : (e, n, n) index in `data` of the first entry of each block; empty omits the tangent
+row : (nodes,) length of a matrix row of each node
 """
 
 from __future__ import annotations
@@ -242,10 +260,8 @@ def _second_kernel(n: int, d: int) -> Any:
 def bulk_kernel(n: int, d: int) -> Any:
     """Return the kernel for elements of `n` functions and `d` components, compiled when called.
 
-    It adds internal forces to `residual` (nodes, d) and the tangent to `data`: `places[e, a, b]`
-    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row. An empty
-    `places` omits the tangent. If `points` is empty, stresses follow from the displacements `u`.
-    The kernel returns the number of points with det F <= 0.
+    It adds internal forces and the tangent, and returns the number of points with det F <= 0. The
+    docstring of the module has its arguments.
     """
     tangent, law = _tangent_kernel(n, d), _neo_hooke(d)
     cofactors, scatter = cofactor_kernel(d), scatter_kernel(d)
@@ -335,6 +351,7 @@ def _add_plain(
     row: Places,
 ) -> int:
     """Sum over the points of all elements at once, in the order of the kernel."""
+    # F, P and coefficients of the tangent at all points; arrays have elements as last axis
     e, n = nodes.shape
     d = residual.shape[1]
     inverted = 0
@@ -391,7 +408,14 @@ def _by_point(gradients: Floats) -> Floats:
 
 
 def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, has_invariant_terms: bool) -> None:
-    """Add one point of every element to the upper half of its blocks, (d, d, pairs, e)."""
+    """Add one point of every element to the upper half of its blocks.
+
+    Parameters
+    ----------
+    k : (d, d, pairs, e) blocks, added to
+    g, w, at : (d, n, e) gradients, (e,) volumes, and (rows, e) of `point_rows`
+    has_invariant_terms : whether psi_aa or psi_aj is not zero at some point
+    """
     d, n, e = g.shape
     low, high = _pairs(n)
     f, by = at[: d * d].reshape(d, d, 1, e), w * at[2 * d * d :]
@@ -429,7 +453,11 @@ def _add_symmetric(block: Floats, same: Floats, skew: list[Floats]) -> None:
 
 
 def _second(f: Floats, g: Floats, ga: Floats, same: Floats, by: Floats) -> Floats:
-    """Return the terms of the second invariant, (d, d, pairs, e)."""
+    """Return the terms of the second invariant, (d, d, pairs, e).
+
+    `f` (d, d, 1, e) is F, `ga` (d, n, e) cof F grad N, `same` (pairs, e) G, and `by` the weighted
+    coefficients in the order of BY_A to BY_IJ.
+    """
     d = g.shape[0]
     low, high = _pairs(g.shape[1])
     fa = np.stack([dot(row, g) for row in f])

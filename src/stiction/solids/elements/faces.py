@@ -1,8 +1,9 @@
 """Faces of a loaded boundary: shape functions and weights at Gauss points, for surface loads.
 
-`equilibria.boundary_loads` integrates tractions, pressures and springs with them. On a contact
-boundary with a spline layer the functions are those of its curve; elsewhere they are those of the
-edges of the cells.
+`equilibria.boundary_loads` integrates tractions, pressures and springs with them: the force of a
+traction p on node a is sum_q N_a(xi_q) p areas_q over the Gauss points q. On a contact boundary
+with a spline layer the functions are those of its curve; elsewhere they are those of the edges of
+the cells.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def faces_of(
     """
     xi, rule = np.polynomial.legendre.leggauss(_POINTS)
     facets = mesh.boundary(name)
+    # one number per (cell, edge): a cell has at most four edges
     key = facets @ np.array([4, 1])
     remaining = np.ones(key.size, dtype=bool)
     faces = []
@@ -96,6 +98,7 @@ def _ends(mesh: Mesh, element: Element, name: str) -> Ints:
 def _faces(
     nodes: Ints, extraction: Floats, weights: Floats, xi: Floats, rule: Floats, points: Floats
 ) -> Faces:
+    """Return faces from the Bezier form (see `arrays.Surface`) of the curve on them."""
     f, df = curve_functions(extraction, weights, xi)
     size = np.linalg.norm(np.matmul(df, points[nodes]), axis=2)
     f = np.broadcast_to(f, (*size.shape, nodes.shape[1]))

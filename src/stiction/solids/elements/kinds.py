@@ -5,10 +5,14 @@ B-splines (Corbett and Sauer 2014) and cubic Hermite curves (Sauer 2011) have on
 = extraction times Bernstein polynomials. Behind its face the layer has the nodes of its neighbours,
 so that displacements are continuous:
 
-    N = C_a(xi) l_face(eta) on the face,   L_j(xi) l_k(eta) in the rows behind it,
+    N = C_a(xi) l_0(eta) on the face,   L_j(xi) l_k(eta) in the rows behind it,
 
-in a triangle with rows that end in its apex. Rational curves have functions w_a C_a / sum_b
-w_b C_b on the face.
+with the Lagrange functions L_j and l_k along and across the face at eta = -1, and
+C_a = sum_b extraction[a, b] B_b(xi). In a triangle the rows end in its apex. Rational curves have
+the functions w_a C_a / sum_b w_b C_b on the face.
+
+`Element` and its subclasses are the choices of a user. `discretise` turns mesh and element into
+the arrays of `arrays.Discretisation`; `model.Body.discretised` calls it.
 """
 
 from __future__ import annotations
@@ -231,6 +235,7 @@ def body_layout(mesh: Mesh, element: Element, names: tuple[str, ...]) -> BodyLay
         curved = mesh.cells.shape[1] == 9
         layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, curved) for n in names]
         refuse_overlaps(layers)
+    # nodes and elements, then contact boundaries with curves of their layers or of cell edges
     numbering = number_nodes(fitted, element.ORDER, layers)
     element_groups = groups(fitted, element.ORDER, layers, numbering)
     points = numbering.points
@@ -262,6 +267,7 @@ def kinds_of(
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of contact boundaries after checking that they differ."""
     names = (contact,) if isinstance(contact, str) else tuple(contact)
     if len(set(names)) != len(names):
         why = "a boundary is one surface, with one or more partners."
@@ -285,7 +291,11 @@ def _with_middles(mesh: Mesh) -> Mesh:
 
 
 def _elements(group: Group, element: Element, points: Floats) -> Elements:
-    """Return the arrays of one kind of elements."""
+    """Return the arrays of one kind of elements.
+
+    g, w are gradients (e, q, n, d) and volumes (e, q) of full integration; vg, vw those at the
+    points of the volumetric energy.
+    """
     layer = group.face is not None
     full, reduced = rules(group.order, element.SPLINE, group.triangle, layer)
     g, w = gradients(group, points, full)
@@ -309,7 +319,11 @@ def _elements(group: Group, element: Element, points: Floats) -> Elements:
 def _surface(
     element: Element, nodes: Ints, extraction: Floats, weights: Floats, points: Floats
 ) -> Surface:
-    """Return the arrays of a contact boundary."""
+    """Return the arrays of a contact boundary.
+
+    `nodes`, `extraction` and `weights` are those of `Surface`; `points` (n, 2) are positions of all
+    nodes [m].
+    """
     gauss, along = np.polynomial.legendre.leggauss(element.contact_points)
     f, df = curve_functions(extraction, weights, gauss)
     tangent = np.matmul(df, points[nodes])

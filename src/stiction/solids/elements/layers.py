@@ -1,8 +1,15 @@
 """Spline layers on contact boundaries, the numbering of nodes, and groups of elements.
 
-The control points of a layer replace the nodes of its boundary. If a cell outside the layer has a
-corner on the boundary, its shape function there is distributed to the two control points whose
-weighted mean is this point of the curve, so that displacements are continuous for any mesh.
+A layer is the row of mesh cells along a contact boundary; its face on the boundary is a spline
+curve x(xi) = sum_a N_a(xi) x_a with control points x_a. The control points replace the mesh nodes
+of the boundary. If a cell outside the layer has a corner on the boundary, its shape function there
+is distributed to the two control points whose weighted mean is this point of the curve, so that
+displacements are continuous for any mesh.
+
+`elements.kinds.body_layout` calls the functions in this order: `layer_of` makes the curve of each
+boundary, `refuse_overlaps` checks them together, `number_nodes` numbers nodes and control points,
+and `groups` collects the elements that have the same functions.
+Source: Corbett and Sauer 2014 for layers of splines on Lagrange elements.
 """
 
 from __future__ import annotations
@@ -143,6 +150,7 @@ def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
         count += int(new.sum())
         points.append(layer.curve.points[new])
         controls.append(own)
+        # mesh nodes of the boundary are weighted means of two control points
         at, fraction = vertices(layer.curve)
         numbers[layer.ends] = np.where(at < 0, -1, own[at])
         fractions[layer.ends] = fraction
@@ -157,6 +165,7 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
 
     Arguments as in `number_nodes`, and its result `numbering`.
     """
+    # cells outside of layers
     layer_cells = [layer.facets[:, 0] for layer in layers]
     plain = np.ones(mesh.cells.shape[0], dtype=bool)
     for cells in layer_cells:
@@ -167,6 +176,7 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
         base = mesh.cells[cells][:, _OWN[order, triangle]]
         none = np.zeros((cells.size, 0), dtype=np.int64)
         element_groups += _by_number(order, triangle, cells, none, None, base, numbering)
+    # cells of layers: functions of the curve on the face, then the nodes behind it
     for layer, controls in zip(layers, numbering.controls, strict=True):
         curve = layer.curve
         for triangle in (False, True):
@@ -182,7 +192,10 @@ def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) ->
 
 
 def _inner(cells: Ints, sides: Ints, order: int, triangle: bool) -> Ints:
-    """Return the nodes of a layer's cells that are not on the face, in rows parallel to it."""
+    """Return the nodes of a layer's cells that are not on the face, in rows parallel to it.
+
+    `cells` (e, 4 or 9) are rows of `Mesh.cells`, `sides` (e,) the edges on the boundary.
+    """
     corners = 3 if triangle else 4
     turn = (np.arange(corners) + sides[:, None]) % corners
     corner = np.take_along_axis(cells, turn, axis=1)
@@ -224,7 +237,8 @@ def _by_number(
         if extra == 0:
             element_groups.append(Group(order, triangle, cells[chosen], nodes, curve, None, None))
             continue
-        # a function whose node became two control points is repeated at the end
+        # a function whose node became two control points is repeated at the end, with the second
+        # control point and its fraction; `source` is the function that each column repeats
         twice = np.argsort(~double[chosen], axis=1, kind="stable")[:, :extra]
         again = np.take_along_axis(own, twice, axis=1)
         k = front.shape[1]

@@ -2,7 +2,8 @@
 
 Drawn points are the corners of mesh cells, and the midpoints of edges and cells that may be curved.
 `picture` returns the matrix that maps nodal positions to drawn points, so that figures follow the
-deformation, and the quadrilaterals between these points.
+deformation, and the quadrilaterals between these points. Its rows are the shape functions at the
+drawn points. `elements.kinds.discretise` calls it once for each body.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ __all__ = ["picture"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+# rows, columns and values of entries of the sparse matrix, one-dimensional
 Entries = tuple[Ints, Ints, Floats]
 
 # drawn quadrilaterals of a cell: 0 to 3 are corners, 4 to 7 middles of edges, 8 is the centre
@@ -52,7 +54,8 @@ def picture(
     for layer in layers:
         fine[layer.facets[:, 0]] = True
 
-    # drawn points: corners, then middles of edges, then centres
+    # numbers of the drawn points: corners by mesh node, then middles by edge, then centres by cell;
+    # -1 where there is none
     corner = np.full(mesh.points.shape[0], -1, dtype=np.int64)
     nodes = np.unique(edges.ends)
     corner[nodes] = np.arange(nodes.size)
@@ -66,6 +69,7 @@ def picture(
     centres[fine] = count + np.arange(int(fine.sum()))
     count += int(fine.sum())
 
+    # matrix rows of the three kinds of points, and quadrilaterals between them
     entries = [_of_nodes(corner[nodes], nodes, numbering)]
     entries += _of_middles(mesh, order, layers, numbering, middle)
     quads, owner = [], []
@@ -101,7 +105,10 @@ def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
 def _of_middles(
     mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, middle: Ints
 ) -> list[Entries]:
-    """Return the matrix entries for the midpoints of edges, of the curve on spline layers."""
+    """Return the matrix entries for the midpoints of edges, of the curve on spline layers.
+
+    `middle` (edges,) are the numbers of drawn midpoints by edge, -1 for none.
+    """
     edges = mesh.edges
     _, first = np.unique(edges.number, return_index=True)
     plain = middle >= 0
@@ -116,6 +123,7 @@ def _of_middles(
         rows = np.broadcast_to(middle[here][:, None], numbers.shape)
         entries.append((rows.ravel(), numbers.ravel(), f[:, 0].ravel()))
         plain[here] = False
+    # other edges: their middle node, or the mean of both ends
     others = np.flatnonzero(plain)
     if order == 2:
         entries.append(_of_nodes(middle[others], edges.middle[first[others]], numbering))

@@ -8,6 +8,11 @@ plane have the same degree along the axis, so that displacements are continuous.
 
 The swept body may be deformed by a map of positions. Splines on its surfaces then interpolate the
 mapped positions at their Greville points.
+
+`sweep` returns the arrays; `three_d.model.SweptBody` calls it. Shapes below have e elements of the
+plane with n functions and q points, and l layers along the axis with k functions and r points; an
+array over elements in space has l e rows, the elements of one layer after those of the layer
+before, and q r points, those of the plane running fastest.
 """
 
 from __future__ import annotations
@@ -186,7 +191,11 @@ def sweep(
 def _levels(
     layout: BodyLayout, element: Element, breaks: Floats, degrees: tuple[int, int]
 ) -> Levels:
-    """Return the points of the plane in space: layers of nodes, then layers of control points."""
+    """Return the points of the plane in space: layers of nodes, then layers of control points.
+
+    `breaks` (l + 1,) are the ends of layers [m], `degrees` those of the splines along the axis at
+    nodes and at control points.
+    """
     both_axes = []
     for degree in degrees:
         knots = open_knots(breaks, degree)
@@ -222,7 +231,11 @@ def _sets(layout: BodyLayout, levels: Levels) -> dict[str, Ints]:
 def _moved(
     points: Floats, layout: BodyLayout, levels: Levels, move: Callable[[Floats], Floats]
 ) -> Floats:
-    """Return points that interpolate mapped positions: of nodes, and at Greville points."""
+    """Return points that interpolate mapped positions: of nodes, and at Greville points.
+
+    The collocation matrix is the product of one along the axis and one in the plane. The positions
+    at the sites are computed from the points, mapped, and both matrices are then inverted.
+    """
     from scipy.sparse.linalg import splu
 
     across = _collocation(layout, levels)
@@ -278,7 +291,13 @@ def _collocation(layout: BodyLayout, levels: Levels) -> csr_matrix:
 
 
 def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Floats]:
-    """Return products (l e, q r, n k) and their derivatives (..., d) of plane and axis."""
+    """Return products (l e, q r, n k) and their derivatives (..., d) of plane and axis.
+
+    Parameters
+    ----------
+    f, df : (e, q, n) functions of the plane, and (e, q, n, d - 1) derivatives by its coordinates
+    m, dm : (l, r, k) functions of the axis and their derivatives
+    """
     rates = [_product(df[..., a], m) for a in range(df.shape[3])] + [_product(f, dm)]
     return _product(f, m), np.stack(rates, axis=-1)
 
@@ -304,6 +323,8 @@ def values_at(
     """
     gauss, weights_along = np.polynomial.legendre.leggauss(along)
     result = []
+    # elements of a group are divided by which of their points are control points of a face
+    # (`on_spline`), because these have other splines along the axis
     for group in swept.layout.groups:
         rule = rule_of(group)
         flags = swept.levels.on_spline[group.nodes]
@@ -342,7 +363,10 @@ def _numbers(nodes: Ints, levels: Levels, axis: Axis) -> Ints:
 def _blocks(
     group: Group, element: Element, levels: Levels, points: Floats, first: int
 ) -> tuple[list[Elements], list[Hull], Ints]:
-    """Return the elements of one kind in space, their hulls, and `element_index` of the group."""
+    """Return the elements of one kind in space, their hulls, and `element_index` of the group.
+
+    `points` (n, 3) are positions in space [m], `first` is the number of the first new block.
+    """
     flags = levels.on_spline[group.nodes]
     patterns, which = np.unique(flags, axis=0, return_inverse=True)
     index = np.empty((group.nodes.shape[0], 3), dtype=np.int64)
@@ -398,7 +422,10 @@ def _subset(group: Group, chosen: Ints) -> Group:
 def _block(
     group: Group, element: Element, levels: Levels, points: Floats, on_spline: Bools
 ) -> Elements:
-    """Return elements in space whose functions have the same axes."""
+    """Return elements in space whose functions have the same axes.
+
+    `on_spline` (n,) says which functions of the plane are those of control points of a face.
+    """
     full, reduced = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
     axes = [
         (np.flatnonzero(on_spline == bool(kind)), axis) for kind, axis in enumerate(levels.axes)
@@ -426,6 +453,7 @@ def _block(
         weights = np.ravel(weights_along[:, None] * rule.weights)
         return mapped(np.concatenate(rates, axis=2), points[nodes], weights)
 
+    # full integration, then the points of the volumetric energy, then incompatible modes
     g, w = at(full, degree + 1)
     if not element.reduced:
         vg, vw = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
@@ -459,6 +487,7 @@ def _face(surface: Surface, element: Element, levels: Levels, points: Floats) ->
     elements, layers = surface.nodes.shape[0], axis.numbers.shape[0]
     nodes = _numbers(surface.nodes, levels, axis)
     f, df = curve_functions(surface.extraction, surface.weights, gauss)
+    # functions and areas at the contact points of patches; e counts patches layer by layer
     n, dn = _products(f, df[..., None], *axis.at(gauss))
     tangents = np.einsum("eqnm,end->mdeq", dn, points[nodes])
     area = np.sqrt((crossed(tangents) ** 2).sum(axis=0))
@@ -466,6 +495,7 @@ def _face(surface: Surface, element: Element, levels: Levels, points: Floats) ->
     width = axis.extraction.shape[2] * surface.extraction.shape[2]
     extraction = both.reshape(layers * elements, -1, width)
     weights = np.tile(surface.weights, (layers, axis.numbers.shape[1]))
+    # adjacent patches, -1 at an edge
     e = np.arange(elements * layers)
     column, row = e % elements, e // elements
     sides = [

@@ -1,10 +1,18 @@
 """Pseudo-arclength continuation of an equilibrium path, through limit points of the load.
 
-Displacements u and program time t are unknowns. Each step has one additional equation, the control:
-it prescribes the arclength of the step; or, where the path turns too sharply for this, the adhesive
-energy that is released; or the time of the next kink of the program. A step that fails, or whose
-energy balance does not close, is halved.
+Displacements u and program time t are unknowns of r(u, t) = 0. Each step has one additional
+equation, the control: it prescribes the arclength s of the step,
 
+    w du . du_0 + w_t dt dt_0 = s^2,   with the secant predictor (du_0, dt_0) of length s;
+
+or, where the path turns too sharply for this, the adhesive energy that is released; or the time of
+the next kink of the program. The weights w [1/m^2] and w_t (of time) are such that the first load
+step of the path has s = 1, half of s^2 from u and half from t. A step that fails, or whose energy
+balance does not close, is halved. The time of samples increases along the path by |dt| in each
+step; program time may decrease.
+
+`bordered` solves a step; `follow_path`, called by `run.run_continuation`, takes load steps up to
+the start of the path and then follows it.
 Source: Keller 1977; Riks 1979; Crisfield 1981.
 """
 
@@ -78,6 +86,16 @@ class PathFollower:
     stepper : load steps up to the start of the path, with their record
     method : arc lengths, tolerances, bounds
     begin, end : program times at which the path begins and ends
+
+    Attributes
+    ----------
+    points : the last three points of the path, the latest at the end
+    weight, time_weight : w and w_t of the arclength [1/m^2], [1 / time^2]
+    length : arclength of the next step [1]
+    adhesion_step : adhesive energy of the next step [J/m]; 0 if the arclength controls it
+    travelled : time along the path, the sum of |dt|
+    negative : number of negative eigenvalues of the last tangent, -1 if not counted
+    pending : a change of stability that is a bifurcation unless the path turns in the next step
     """
 
     def __init__(
@@ -146,6 +164,7 @@ class PathFollower:
                 record.status = Status.WORK_LIMIT
                 record.reason = f"{self.steps} arclength steps were taken, the limit max_steps"
                 return
+            # one step under the present control; refused steps count as failed
             if adhesion_step:
                 arc = self._adhesion_controlled(adhesion_step)
             else:
@@ -172,6 +191,7 @@ class PathFollower:
                 self.length, self.adhesion_step = arc_length, adhesion_step
                 yield self._pause()
                 continue
+            # a failed step is halved; below a shortest arclength adhesive energy takes control
             self.cuts += 1
             if adhesion_step:
                 self.adhesion_step = adhesion_step = 0.5 * adhesion_step
@@ -200,6 +220,7 @@ class PathFollower:
         arrays["counts"] += np.array(
             [self.iterations, self.cuts, self.steps, self.workspace.factorisations, 0]
         )
+        # "path" (9,): the four step sizes, then the five numbers of `state`, as `_unpack` reads it
         step_sizes = [self.weight, self.time_weight, self.length, self.adhesion_step]
         state = [
             self.travelled,
@@ -231,6 +252,7 @@ class PathFollower:
         self.points = [PathPoint(float(t), u) for t, u in pairs]
 
     def _pause(self) -> Pause:
+        """Return the progress, as the fraction of program time that the path has reached."""
         begin = self.stepper.record.save_times[0]
         fraction = (max(self.largest_time, self.points[-1].t) - begin) / (self.end - begin)
         self.largest_time = max(self.largest_time, self.points[-1].t)
@@ -239,6 +261,7 @@ class PathFollower:
         return Pause(self.stepper.fraction_done, note, self._pack)
 
     def _give_up(self, arc: ArcStep) -> None:
+        """Record why the shortest step has failed."""
         tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
         self.stepper.record.status = Status.UNCONVERGED
         self.stepper.record.failed_residual = min(arc.residuals[-1:], default=1.0)
@@ -475,6 +498,7 @@ class PathFollower:
         now = monitor.modes(self.problem, arc.t, arc.matrix, arc.factors)
         if now is None or not now.changed(last or UnstableModes(0, now.counted)):
             return arc, False
+        # the step contains a change of the number of unstable modes: locate it, find its branch
         modes = (last or UnstableModes(0, now.counted), now)
         loss = monitor.bifurcations(self.state, arc.trial.u, arc.t, modes, self.limits)[0]
         bracket = (float(str(loss.where["from"])), float(str(loss.where["to"])))
@@ -540,6 +564,7 @@ def follow_path(problem: Problem, method: Continuation, request: Request) -> Loa
     method : arclengths, tolerances and bounds
     request : start and end of the program
     """
+    # load steps lead to the start of the results, and the path from there to the end
     begin, end = request.t_start, request.t_end
     given = problem.assembled.readings.start
     start = begin if given is None else min(max(given, begin), end)

@@ -5,7 +5,9 @@ A control equation c(u, t) = 0 joins the equilibrium r(u, t) = 0. Each iteration
     [ K    r_t ] [du]     [ r ]
     [ c_u  c_t ] [dt] = - [ c ],
 
-by two solutions with K, for r and for r_t (block elimination). The bordered matrix is regular at
+by two solutions with K, for r and for r_t (block elimination). Indices u and t are derivatives with
+respect to the free unknowns and to time. There are three controls c: arclength, adhesive energy,
+and time. `arclength` and `branches` call `Bordered.solve`. The bordered matrix is regular at
 limit points, where K is singular. Iterates lie near limit points, not on them, so that K can be
 factorised; a step with an exactly singular K fails with this reason.
 
@@ -277,7 +279,10 @@ class Bordered:
     def _advance(
         self, state: State, u: Floats, t: float, step: Floats, dt: float, slope: float
     ) -> Probe | None:
-        """Return the line search along a step of displacements and time."""
+        """Return the line search along a step (free,) of displacements and `dt` of time.
+
+        `slope` is r . step at the beginning.
+        """
         problem, free = self.problem, self.problem.free
 
         def probe(fraction: float) -> Probe:

@@ -4,7 +4,12 @@ Conditions name places; this module finds their nodes and refuses conflicts. Dis
 from unknowns: they differ where a constraint has eliminated a displacement, and on splines, whose
 unknowns belong to control points (see `unknowns`). `BoundaryConditions` returns, at any program
 time, the prescribed unknowns, the external forces on unknowns and their tangents. `Problem` has one
-such object for each stage, and evaluates it in every Newton iteration.
+such object for each stage, and evaluates it in every Newton iteration. Arrays (nodes, d) run over
+the nodes of `Problem`; component d * node + axis is their flat index.
+
+The order of the constructor is: nodes of single conditions, so that corners and points between
+control points are known; then constraints, which eliminate unknowns that are still free; then
+loads, which act on the remaining unknowns.
 """
 
 from __future__ import annotations
@@ -86,6 +91,12 @@ class BoundaryConditions:
     fixed : (nodes, d) which unknowns are prescribed
     owner : (nodes, d) number of the condition that prescribes or loads it, -1 for none
     unknowns : the map to displacements
+    driven : (nodes, component, condition) of each `Driven`
+    loaded : (number, nodes, component, condition) of each `Loaded`
+    dead_loads : (number, nodal forces (nodes, d) per unit of the program, program) of tractions
+    pressures : (number, matrices of faces, program)
+    springs : (number, spring, matrices of faces, nodal forces for a unit displacement of its end)
+    rotations : by contact, (number, condition) of each `Turned`
     """
 
     def __init__(
@@ -209,6 +220,7 @@ class BoundaryConditions:
         return numbers + int(problem.first[where.body]), weights
 
     def _check_boundary(self, where: Boundary) -> None:
+        """Refuse a boundary that the body does not have."""
         self._check_body("Boundary.body", where.body)
         sets = self.problem.parts[where.body].node_sets
         if where.name not in sets:
@@ -220,6 +232,7 @@ class BoundaryConditions:
             raise ModelError("Boundary.name", repr(where.name), needs, why, try_)
 
     def _check_body(self, name: str, body: int) -> None:
+        """Refuse the number of a missing body; `name` is the argument of the message."""
         parts = self.problem.parts
         if body >= len(parts):
             needs = f"a number below {len(parts)}"
@@ -389,6 +402,7 @@ class BoundaryConditions:
         return float(self._programs(t).flat[component])
 
     def _owner_description(self, component: int) -> str:
+        """Return words for the condition that prescribes a component, "" for none."""
         number = int(self.owner.flat[component])
         if number < 0:
             return ""

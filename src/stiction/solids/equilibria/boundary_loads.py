@@ -6,7 +6,8 @@ force of a pressure p on node a,
     f_a = -p int N_a n da = -p sum_b G_ab x_b,   G_ab = int N_a N_b,xi dxi (0 1; -1 0),
 
 has therefore a constant matrix G. It is symmetric if the boundary is closed or its ends are fixed.
-A spring distributed over a boundary has the matrix k / L int N_a N_b dA.
+A spring distributed over a boundary has the matrix k / L int N_a N_b dA, with its stiffness k and
+the reference length L. `boundary_conditions` calls these functions once per stage.
 
 Source: Wriggers 2008, sect. 4.2.5; Hibbitt 1979 for the symmetry of pressure.
 """

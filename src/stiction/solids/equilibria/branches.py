@@ -7,7 +7,9 @@ prescribed distance a along phi, while program time is unknown:
     r(u, t) = 0,   phi . (u - u_0) = a.
 
 The distance is so small that t is slightly larger than t_0; on a symmetric branch t - t_0 grows
-with the square of a.
+with the square of a. phi has 1 as its largest displacement, so a is a length [m]. Inverse iteration
+with the tangent just after the bifurcation gives phi and psi. `load_steps` and `arclength` call
+`find_branch` if the policy of the method is to follow a branch.
 
 Source: Wriggers 2008, sect. 7.3; Wagner and Wriggers 1988.
 """

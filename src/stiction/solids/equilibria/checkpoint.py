@@ -93,6 +93,7 @@ class RecordingWorkspace:
 
 def pack(stepper: LoadStepper) -> Arrays:
     """Return the state of a stepper as arrays of a checkpoint."""
+    # the docstring of the module has the names and shapes of all arrays
     state, trial = stepper.state, stepper.trial
     assert trial is not None
     stepper.record_backward_error()
@@ -154,6 +155,7 @@ def _pack_energies(name: str, energies: list[Energies]) -> Arrays:
 
 
 def _unpack_energies(name: str, saved: Arrays) -> list[Energies]:
+    """Return energies from the arrays of `_pack_energies`."""
     energies = []
     arrays = (saved[f"{name}_{part}"] for part in ("plain", "heat", "works"))
     for scalars, heat, work in zip(*arrays, strict=True):
@@ -176,6 +178,7 @@ def unpack_losses(saved: npt.NDArray[np.str_]) -> list[Loss]:
 
 
 def _pack_samples(name: str, samples: list[Sample], curves: list[str]) -> Arrays:
+    """Return times, iterations, curves (samples, curves) and energies of samples as arrays."""
     return {
         f"{name}_time": np.array([s.time for s in samples]),
         f"{name}_iterations": np.array([s.iterations for s in samples]),
@@ -185,6 +188,7 @@ def _pack_samples(name: str, samples: list[Sample], curves: list[str]) -> Arrays
 
 
 def _unpack_samples(name: str, saved: Arrays, curves: list[str]) -> list[Sample]:
+    """Return samples, without point values, from the arrays of `_pack_samples`."""
     energies = _unpack_energies(f"{name}_energy", saved)
     samples = []
     for i, t in enumerate(saved[f"{name}_time"]):
@@ -239,6 +243,7 @@ def pack_record(record: Recorder) -> Arrays:
 
 def _check(saved: Arrays, stepper: LoadStepper) -> None:
     """Refuse a checkpoint whose arrays are not those of `pack`."""
+    # a form is a shape, in which equal names stand for equal numbers, a type, and bounds
     problem, points = stepper.problem, (stepper.problem.size, stepper.problem.dim)
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
@@ -305,6 +310,7 @@ def _check_samples(saved: Arrays) -> None:
 
 
 def _energy_forms(name: str, rows: int | str) -> dict[str, Form]:
+    """Return the forms of the arrays of `_pack_energies`."""
     return {
         f"{name}_plain": Form((rows, 7)),
         f"{name}_heat": Form((rows, "heats")),
@@ -358,6 +364,7 @@ def unpack(saved: Arrays, stepper: LoadStepper) -> None:
 
 def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
     """Restore state, trial, counts, step length, stability and record."""
+    # contact first: the stage and the closest points determine the state
     problem = stepper.problem
     t = float(saved["time"])
     passes = range(len(problem.passes))
@@ -398,6 +405,7 @@ def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
 
 
 def _unpack_record(saved: Arrays, record: Recorder) -> None:
+    """Restore the record from the arrays of `pack_record`."""
     names, points = json.loads(str(saved["row_names"]))
     samples = [
         s._replace(points={name: saved[f"row_point_{name}"][i] for name in points})

@@ -2,8 +2,14 @@
 
 The recorder stores samples of curves and tractions, snapshots of bodies, extremes for the audit,
 and losses of determinism. Energies of a step follow from the states at both of its ends; work and
-heat are sums over the steps. Steppers call `Recorder.add` for each accepted state, and
-`outcome.run` turns the record into the `Run`.
+heat are sums over the steps. The energy balance is
+
+    stored + adhesive + kinetic + heat + viscous + algorithmic - work = const.,
+
+and its largest violation is the imbalance that the audit reports. `step_energies` returns the
+terms after a step. Steppers call `Recorder.add` for each accepted state, and `outcome.run` turns
+the record into the `Run`. Columns of the point values `trial.point_values[i]` (p, OUT) are those of
+`contact.sweeps`.
 """
 
 from __future__ import annotations
@@ -217,6 +223,7 @@ def contact_energies(
         if change:
             by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
             work += 0.5 * weight * change * float(by_ramp)
+        # heat of the return map, and its difference to the work by the trapezoidal rule
         h = b[:, k.HEAT]
         heat[problem.contact_of_pass[i]] += weight * float(h.sum())
         if not p.mortar:
@@ -519,6 +526,7 @@ class Recorder:
         if readings.displacement is not None:
             condition = problem.assembled.all_conditions[readings.displacement]
             curves["displacement"] = condition.program.at(t)  # type: ignore[attr-defined]
+        # the reported force: of the contact, of a condition, or of all supports
         if problem.passes and not readings.support:
             force = force_on(problem, trial, readings.contact, problem.assembled.read_body)
         elif readings.displacement is not None:
@@ -534,6 +542,7 @@ class Recorder:
                 curves[f"reaction_{i}_{name}"] = value
         for contact, (number, _) in problem.conditions.rotations.items():
             curves[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)
+        # size of contact: areas in space, lengths in the plane
         if problem.passes and problem.dim > _PLANE:
             i = self._pass_number()
             curves.update(contact_areas(problem, i, trial, t))
@@ -555,6 +564,7 @@ class Recorder:
         return curves
 
     def _pass_number(self) -> int:
+        """Return the number of the pass of the reported contact on the reported body."""
         assembled, contacts = self.problem.assembled, self.problem.contact_of_pass
         pairs = list(zip(contacts, self.problem.body_of_pass, strict=True))
         contact = assembled.readings.contact

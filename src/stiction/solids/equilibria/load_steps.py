@@ -1,8 +1,13 @@
 """Load stepping: equilibria at rising program times, with adaptive steps.
 
+At each program time t the equilibrium r(u, t) = 0 is solved by `newton.solve_step` (Wriggers 2006).
 A step starts from the last accepted state; a step that fails is discarded and halved. Steps grow
 again if Newton's method needs few iterations. After each step the stability monitor tests for
 bifurcations, and the energy balance for jumps to another equilibrium.
+
+A jump is a step in which |change of the energies - work + dissipation| is a large fraction of the
+energy exchanged (`_detect_jump`). `run.run_quasistatic` runs a `LoadStepper`; `arclength` continues
+from its last state, and `dynamics.stepper` derives time steps from it.
 """
 
 from __future__ import annotations
@@ -87,6 +92,14 @@ class LoadStepper:
     method : step lengths, tolerances, bounds
     request : when to start, end and save
     end : end of the arclength path that follows the load steps; None for the end of the request
+
+    Attributes
+    ----------
+    state, trial, energy : last accepted state, its evaluation (None before the first), its energies
+    previous : time and unknowns of the state before, from which a step is extrapolated
+    dt, max_step, min_step : next, longest and shortest step [time unit of the run]
+    iterations, cuts, steps : Newton iterations, halvings and accepted steps so far
+    record, monitor, workspace : of the run, of stability, and of the sparse solver
     """
 
     def __init__(
@@ -318,6 +331,7 @@ class LoadStepper:
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         arrays = {**pack(self), **self.extra_arrays()}
+        # entry 3 of the counts are factorisations, see `checkpoint`
         arrays["counts"][3] += self.workspace.factorisations
         return arrays
 
@@ -404,6 +418,8 @@ class LoadStepper:
             t = self.state.time
             target = self._target(t, min(self.dt, self.max_step))
             iterations_before = self.iterations
+            # a solution is accepted if no pair of contacts was activated by it, no body passed
+            # through another, and no element is inverted on the path to it
             outcome = self.attempt(target, self.extrapolate)
             if outcome.trial is not None:
                 if self.activate_pairs(outcome.trial.u):
@@ -637,6 +653,7 @@ class LoadStepper:
 
     def _detect_jump(self, last: Energies, times: tuple[float, float]) -> None:
         """Record a jump to another equilibrium: a step whose energies do not close."""
+        # missing energy of the step against noise, energy exchanged in it, and size of energies
         now = self.energy
         missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
@@ -675,6 +692,7 @@ class LoadStepper:
         problem, workspace = self.problem.fresh_copy(), self.solver.start()
         try:
             for substeps in _SUBSTEPS:
+                # the step again, in this many substeps, with the largest energy missing in one
                 state, trial, energy, largest = self.state, self.trial, last, 0.0
                 for target in np.linspace(*times, substeps + 1)[1:]:
                     t = float(target)

@@ -3,7 +3,8 @@
 A constraint sum_i c_i u_i = g(t) eliminates one free displacement. Gaussian elimination subtracts
 earlier constraints; the pivot is the free displacement with the largest remaining factor. If none
 remains, the constraint depends on earlier ones: it is redundant if its value g equals theirs, and
-refused by name if it contradicts them.
+refused by name if it contradicts them. Constraints have few terms, so rows of the elimination are
+dictionaries {component: factor}. `boundary_conditions` calls `eliminate` once per stage.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def eliminate(
             if not fixed[i]
         }
         combination = {j: 1.0}
-        # a constraint that is subtracted may contain pivots of others
+        # subtract earlier constraints until no pivot of theirs remains; one that is subtracted may
+        # contain pivots of others
         while pivots := [i for i in remaining if i in reduced]:
             i = pivots[0]
             earlier, factor = reduced[i], remaining[i] / reduced[i].free[i]
@@ -145,7 +147,7 @@ def _compare(
 ) -> None:
     """Refuse a combination of constraints without free components if its two sides differ.
 
-    combination : {index: factor} of the constraints
+    combination : {index: factor} of the constraints; other arguments are those of `eliminate`
     """
     last = constraints[max(combination)]
     undetermined = [
@@ -156,6 +158,7 @@ def _compare(
         try_ = "name the boundary instead of the point, or a node that is not on this boundary."
         needs = "constraints that do not determine a free point between control points"
         raise ModelError("Solid.boundary_conditions", last.description, needs, why, try_)
+    # sum over the constraints: of fixed displacements (actual) and of prescribed values (needed)
     for t in times:
         values = prescribed(float(t))
         actual = needed = size = 0.0

@@ -1,11 +1,16 @@
 """Newton's method for one load step, with a line search and an active set of contact.
 
-Each iteration solves K du = -r for the free unknowns. Points may change between open, stick and
+Each iteration solves K du = -r for the free unknowns, with the residual r(u, t) and the consistent
+tangent K = dr/du of `Problem.evaluate`. The first iteration also moves the prescribed unknowns, as
+K_ff du_f = -r_f - K_fd du_d. The residual counts as zero if its norm over the free unknowns is at
+most `Limits.tolerance` times `force_scale`. Points may change between open, stick and
 slip in every iteration. If they still do after several iterations, their states are fixed until
 the residual converges, and are then released: a solution counts only if it also holds with free
 states.
 
-Source: Wriggers 2006 (consistent tangent, active set); Matthies and Strang 1979.
+`solve_step` is called by load steps, time steps and branch switching; `bordered` calls
+`line_search`.
+Source: Wriggers 2006 (consistent tangent, active set); Matthies and Strang 1979 (line search).
 """
 
 from __future__ import annotations
@@ -194,7 +199,10 @@ def _advance(
     fixed_states: list[Ints] | None,
     slope: float,
 ) -> Probe | None:
-    """Return the line search along a change; None if every fraction of it inverts an element."""
+    """Return the line search along a change; None if every fraction of it inverts an element.
+
+    `change` (nodes, d) is the step of all unknowns [m], `slope` is r . step at its beginning.
+    """
 
     def probe(fraction: float) -> Probe:
         tried = u + fraction * change
@@ -243,6 +251,7 @@ def line_search(
                 return last
             high, slope_high, fraction = fraction, np.nan, 0.5 * fraction
             continue
+        # r . step at this fraction; the search ends where it is small or has not reversed
         last = tried
         slope = inner(residual, step)
         reversed_ = slope * slope_at_start < 0.0
@@ -258,6 +267,7 @@ def line_search(
             low, slope_low = fraction, slope
         if np.isnan(slope_high):
             return last
+        # regula falsi between the ends of the bracket [low, high]
         fraction = low + (high - low) * slope_low / (slope_low - slope_high)
         inset = _FROM_ENDS * (high - low)
         fraction = min(max(fraction, low + inset), high - inset)

@@ -1,8 +1,15 @@
 """The discrete equations of a solid: unknowns, residual, consistent tangent, prescribed values.
 
-In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t). Its entries at prescribed
-unknowns are the reactions. Each rigid partner adds one node, and each node in hard contact one
-unknown for its multiplier.
+In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t), and the tangent is dr/du.
+Entries of r at prescribed unknowns are the reactions. Arrays of unknowns are (nodes, d): first the
+nodes and control points of all bodies, then one node for the translation of each rigid partner,
+then one node for the multipliers of each node in hard contact (see `contact.multipliers`); unknown
+i of a vector is component i % d of node i // d.
+
+`Problem.evaluate` computes r and the tangent at trial unknowns without changing the state
+(`Trial`), and `Problem.accepted` commits a trial (`State`). `newton`, `bordered` and
+`dynamics.problem` call `evaluate`; `load_steps` and `arclength` call `accepted`.
+Source: docs/theory/solids.md, "One load step"; Mergel, Scheibert, Sauer 2021.
 """
 
 from __future__ import annotations
@@ -129,6 +136,7 @@ class Problem:
         self.points = np.concatenate([*(part.points for part in parts), extra])
         self.carriers = self._add_multipliers()
         self.size = self.points.shape[0]
+        # elements with global node numbers, and tables of materials
         blocks: list[tuple[Elements, Floats]] = []
         sheets = []
         for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
@@ -476,6 +484,7 @@ class Problem:
 
     @property
     def _largest_modulus(self) -> float:
+        """The largest Young's modulus [Pa]; in space times the largest length [N/m]."""
         bodies = self.assembled.bodies
         # in space a modulus times a length is a force per width
         length = self.largest_length if self.dim > _PLANE else 1.0
@@ -545,6 +554,7 @@ class Problem:
         t : time of the trial
         fixed_states : (p,) prescribed contact states of each pass; None lets every point change
         """
+        # positions, closest points, and the sparsity pattern that they determine
         u_nodes = self.unknowns.displacements(u)
         x = self.points + u_nodes
         identity = self.unknowns.is_identity
@@ -556,6 +566,7 @@ class Problem:
         values = np.zeros(pattern.entries) if data and pattern is not None else None
         if self._pattern is None:
             pattern = self._pattern_for(closest, state)
+        # internal forces of bodies, then contact forces of each pass, then tangents of loads
         internal = np.zeros((self.size, self.dim))
         inverted = self.bulk.add(u_nodes, internal, values)
         residual += internal
@@ -598,6 +609,7 @@ class Problem:
         signature = [
             p.signature(f, h) for p, f, h in zip(self.passes, closest, state.histories, strict=True)
         ]
+        # the same blocks, or other blocks that the pattern contains; else a new pattern
         if self._pattern is not None and signature == self._signature:
             return self._pattern
         if self._pattern is not None:

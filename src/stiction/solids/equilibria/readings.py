@@ -2,8 +2,10 @@
 
 A point is in contact where its gap is below the range g_max of adhesion (in hard contact, where
 its node carries pressure). The edges of contact are the points with the gap g_max; between
-integration points they are located as roots of the gap. The recorder stores these values at
-every accepted step.
+integration points they are located as roots of the gap. The recorder (`history`) stores these
+values at every accepted step. `values` and `trial.point_values[i]` are the records (p, OUT) of the
+points of a pass, with the columns of `contact.sweeps`. The reference coordinate zeta [m] is the
+length along the undeformed boundary, from 0 at its first node.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> 
     if isinstance(p, MultiplierPass):
         return _pressed_length(p, values, x, knots[-1])
     limit = float(p.contact.adhesion.gap_max)
-    # integration points, and both ends of the boundary
+    # samples of the gap: integration points, and both ends of the boundary
     ends = np.array([0.0, knots[-1]])
     last = p.count - 1
     gaps, end_positions = gaps_at(p, ends[None], found.at(np.array([0, last])), x)
@@ -81,9 +83,11 @@ def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> 
     samples = np.concatenate([end_positions[:1], values[:, [k.X, k.Y]], end_positions[1:]])
     if isinstance(found, Segmentation):
         zeta, gap, sampled, samples = _add_isolated(p, found, x, (zeta, gap, sampled, samples))
+    # edges of contact between samples, and the intervals of zeta between them
     edges, edge_positions = crossings(p, limit, zeta, gap, sampled, x)
     inside = _intervals_inside(edges, bool(gap[0] < limit), float(knots[-1]))
     nominal = float(np.diff(inside, axis=1).sum())
+    # current length: chords between samples and edges that lie in contact
     order = np.argsort(np.concatenate([zeta, edges]), kind="stable")
     coordinate = np.concatenate([zeta, edges])[order]
     positions = np.concatenate([samples, edge_positions])[order]
@@ -100,7 +104,8 @@ def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> 
 def _pressed_length(p: MultiplierPass, values: Floats, x: Floats, end: float) -> Lengths:
     """Return the lengths of hard contact: the tributary lengths of nodes under pressure.
 
-    Edges lie half way between the last node in contact and the next, within half an element.
+    Edges lie half way between the last node in contact and the next, within half an element. `end`
+    is the reference length of the boundary [m].
     """
     fraction, weight, zeta = p.closed(x), values[:, k.WEIGHT], p.coordinate[0]
     inside = np.flatnonzero(fraction >= 0.5)

@@ -3,8 +3,12 @@
 If the tangent K is the second derivative of an energy, its negative eigenvalues are unstable
 modes. A change of their number along a path that goes on in time indicates a bifurcation: the
 solution is not unique there. With friction or between two deformable bodies K is not symmetric,
-and the sign of its determinant gives the parity of their number alone.
+and the sign of its determinant gives the parity of their number alone. The number is that of
+negative pivots of L D L^T (Sylvester's law of inertia), and bisection in time locates its change.
 
+A jump without a bifurcation is detected by energies (`find_snap`): on a smooth path the energy that
+the trapezoidal rule misses in a step vanishes as the step is divided. `load_steps` and `arclength`
+call the monitor after each step.
 Source: Wriggers 2008, sect. 7.3; Thompson and Hunt 1973, ch. 4.
 """
 
@@ -219,6 +223,7 @@ class StabilityMonitor:
             for k in range(_MOST_HALVINGS):
                 if k >= _HALVINGS and high - low <= _RESOLUTION * (low - self.begin):
                     break
+                # equilibrium in the middle, and its number of unstable modes
                 t = 0.5 * (low + high)
                 guess = state.u + (t - state.time) / (target - state.time) * (u - state.u)
                 outcome = solve_step(problem, state, t, guess, limits, workspace)

@@ -6,7 +6,9 @@ v = sum_a s_a u_a. B differs from the identity in a few rows. Forces on v are B^
 and the tangent is B^T K B.
 
 A multi-point constraint sum_i c_i u_i = g(t) replaces one of its displacements by the sum v, which
-is prescribed. The force on v is the Lagrange multiplier of the constraint.
+is prescribed. The force on v is the Lagrange multiplier of the constraint. Vectors u, v and r are
+(nodes, d); component d * node + axis is their flat index. `boundary_conditions` collects the sums
+and calls `Unknowns.build`; `Problem` applies B in each evaluation.
 """
 
 from __future__ import annotations
@@ -102,6 +104,7 @@ class Unknowns:
         from scipy.sparse import coo_matrix, csr_matrix, eye
         from scipy.sparse.csgraph import connected_components
 
+        # components that sums couple, in groups: each group has a small dense block of B^-1
         n = self.dim * self.size
         ends = [(np.full(numbers.size, i), numbers) for i, (numbers, _) in self.sums.items()]
         left, right = (np.concatenate([e[k] for e in ends]) for k in (0, 1))
@@ -113,6 +116,7 @@ class Unknowns:
         identity = np.ones(n)
         identity[np.unique(np.concatenate([left, right]))] = 0.0
         rows, columns, to_values, to_displacements = [], [], [], []
+        # a block is the identity, with rows of weights for the unknowns that are sums
         for component_group in members.values():
             components = np.array(component_group)
             block = np.eye(components.size)

@@ -1,7 +1,8 @@
 """Work of conditions over a step, work of unbalanced forces, reactions of supports.
 
-Both ends of a load step are in equilibrium; states on the straight path between them are not. On
-this path internal and contact forces f do the work
+The recorder (`history`) calls these functions after each step, for the ledger and for curves of
+reactions. Both ends of a load step are in equilibrium; states on the straight path between them are
+not. On this path internal and contact forces f do the work
 
     int f . du = change of the energies + int tau dzeta,
 
@@ -116,6 +117,7 @@ def condition_works(
     w0 = 1.0 - w1
     carried = 0.5 * (before.residual + after.residual) if support_forces is None else support_forces
     reaction = carried * increment
+    # reactions at supports, then point loads, tractions, pressures, springs, rotations
     supports = conditions.fixed & (conditions.owner >= 0)
     np.add.at(work, conditions.owner[supports], reaction[supports])
     for number, *_ in conditions.loaded:
@@ -132,6 +134,7 @@ def condition_works(
         last = program.at(t1) * apply_matrices(entries, problem.points + u1)
         work[number] -= float(np.sum((w0 * first + w1 * last) * displacement))
     for number, spring, _, shape in conditions.springs:
+        # work of the driven end: mean force k (g - s) times its displacement g_1 - g_0
         g0, g1 = spring.program.at(t0), spring.program.at(t1)
         forces = spring.stiffness * (g0 + g1) - float(np.sum(shape * (u0 + u1)))
         work[number] += 0.5 * forces * (g1 - g0)
@@ -292,6 +295,7 @@ def unbalanced_work(
         pairs = zip(problem.passes, before.closest_points, strict=True)
         return tuple(p.pairing(p.project(x, points)) for p, points in pairs)
 
+    # integral of conservative forces, by the adaptive rule, and work of friction on slip
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
     digits = max(0.0, math.log10(_DEFAULT_TOLERANCE / error))

@@ -1,4 +1,10 @@
-"""Compare several runs of solids in one figure: a curve or a fitted number of each run."""
+"""Compare several runs of solids in one figure: a curve or a fitted number of each run.
+
+`compare_solids` is public; `_FAMILIES` at the end has the function that draws each kind of figure,
+from the data and labels of all runs. Curves have one colour for each run, points one for each
+label. Fits are L_c = L_c0 - xi F_x^2 and 1 - L_c / L_c0 ~ F^eta (Mergel, Scheibert, Sauer 2021,
+eq. 37), whose numbers come from the runs.
+"""
 
 from __future__ import annotations
 
@@ -98,6 +104,7 @@ def normal_force(data: SolidData) -> float:
 
 
 def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
+    """Return one label for each run, after checking their number."""
     if labels is None:
         return [run.system_name for run in runs]
     if isinstance(labels, str) or len(labels) != len(runs):
@@ -120,6 +127,7 @@ def _colours(count: int) -> list[str]:
 def _page(
     names: Sequence[str], colours: Sequence[str], more: Sequence[Any]
 ) -> tuple[PaperFigure, Axes]:
+    """Return a figure with one panel, and a legend of all runs and of `more` entries."""
     keys = [line_key(name, colour) for name, colour in zip(names, colours, strict=True)]
     across = 2 if max(map(len, names)) > _LONG else 3
     figure, (ax,) = page(2.3, [*keys, *more], across=across)

@@ -1,4 +1,9 @@
-"""Figures over displacement: forces, contact and peeled lengths, fracture energy, stress."""
+"""Figures over displacement: forces, contact and peeled lengths, fracture energy, stress.
+
+Each public function draws saved curves (t,) of one run and returns a figure; unstable states are
+dashed, and markers show peak force, begin of full sliding and limit points. `figures.SolidFigures`
+calls them; other modules of this folder use `page`, `draw_curve` and `line_key`.
+"""
 
 from __future__ import annotations
 
@@ -114,17 +119,20 @@ def draw_curve(ax: Axes, data: SolidData, x: Floats, y: Floats, **looks: Any) ->
 
 
 def _marks(data: SolidData) -> dict[str, list[int]]:
+    """Return the rows of full sliding and of limit points by the words of the legend."""
     found = {"full sliding": data.full_sliding, "limit point": data.limit_points}
     return {word: rows for word, rows in found.items() if rows}
 
 
 def _mark(ax: Axes, x: Floats, y: Floats, marks: dict[str, list[int]]) -> None:
+    """Draw the markers of `_marks` on a curve."""
     for word, rows in marks.items():
         looks = {**_MARKS[word], "mec": style.INK, "mew": 0.7, "zorder": 5.0}
         ax.plot(x[rows], y[rows], ls="", clip_on=False, **looks)
 
 
 def _mark_keys(marks: dict[str, list[int]], data: SolidData) -> list[Any]:
+    """Return the legend entries of the markers, and of unstable states."""
     from matplotlib.lines import Line2D
 
     made: list[Any] = [

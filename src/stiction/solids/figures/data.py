@@ -1,7 +1,8 @@
 """The data of the figures of solids: saved variables of a run, derived quantities, axis labels.
 
 Shapes: t samples of the run, s snapshots of the bodies, points of the contact surfaces. A row is
-an index of a sample.
+an index of a sample. Names of variables are those of `outcome.run`. All figures of this folder take
+a `SolidData`.
 """
 
 from __future__ import annotations
@@ -199,6 +200,7 @@ class SolidData(RunData):
         return int(np.argmin(np.abs(self.time[self.begin :] - time)))
 
     def _row_of_displacement(self, name: str) -> list[int]:
+        """Return the row nearest to a displacement, the quantity `name`; empty without it."""
         at = self.quantity(name)
         return [] if at is None else [int(np.nanargmin(np.abs(self.curve("displacement") - at)))]
 

@@ -1,4 +1,9 @@
-"""Figure of the energy balance (ledger) of a solid over the prescribed displacement."""
+"""Figure of the energy balance (ledger) of a solid over the prescribed displacement.
+
+The upper panel stacks the terms of kinetic + stored + adhesive + heat + algorithmic = work, the
+lower one has the imbalance of this equation over the largest energy. `figures.SolidFigures.energy`
+calls `energy`.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +67,10 @@ def _imbalance(ax: Axes, ledger: Ledger) -> None:
 
 def _ledgered(data: SolidData) -> tuple[Run, bool]:
     """Return the run with the ledger since the begin of the drive, and whether it is over u."""
+    # work and heat are counted from the first row at which the displacement changes
     ledger = data.run.energy
-    first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
+    start = data.time[data.begin]
+    first = int(np.searchsorted(ledger.time, start - 1e-15 * abs(start)))
     full = np.zeros(ledger.time.size)
     adhesive = full + ledger.adhesive
 

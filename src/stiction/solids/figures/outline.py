@@ -1,4 +1,10 @@
-"""The outline of bodies drawn as polygons (cells), where adjacent cells need not share nodes."""
+"""The outline of bodies drawn as polygons (cells), where adjacent cells need not share nodes.
+
+A side of a cell is on the outline if no other cell has it. `outline` first unites coincident points
+by rounding their coordinates to a grid, then divides sides at points of other sides that lie on
+them, and then selects the sides that occur once. `data.SolidData.outlines` calls `outline` and
+`loops` for the figures of plane bodies.
+"""
 
 from __future__ import annotations
 

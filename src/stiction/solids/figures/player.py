@@ -1,4 +1,10 @@
-"""The movie of solids: bodies coloured by stress, contact surfaces, and tractions as arrows."""
+"""The movie of solids: bodies coloured by stress, contact surfaces, and tractions as arrows.
+
+`movie_of` samples the run at the times of frames and returns layers for the player of `plot.player`
+(imported as `m`): cells, lines, arrows or dots. Surfaces are interpolated between saved samples,
+bodies between snapshots where this is accurate. `figures.SolidFigures.movie` calls it. In shapes, f
+is the number of frames, t of samples, s of snapshots, p of contact points.
+"""
 
 from __future__ import annotations
 
@@ -109,6 +115,7 @@ def movie_of(data: SolidData, time: Floats) -> m.Movie:
     Verified by: tests/unit/solids/figures/test_player.py::test_frames_are_the_saved_bodies
     """
     data.require("animate", *_NEEDED)
+    # bodies and their limits, rigid partners, contact surfaces, then view and readings
     frames = SolidFrames(data, time)
     places = frames.body("drawn_position")
     space = data.in_space
@@ -210,6 +217,7 @@ def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[m.Lay
     found: list[m.Layer] = [m.Lines(at, tuple(starts), np.full((1, len(starts)), m.INK), width=1.2)]
     if not data.has("normal_traction", "tangential_traction"):
         return found
+    # arrows at points that carry a traction at any time, red in slip
     touching = np.flatnonzero(data.active(range(data.time.size)))
     if not touching.size:
         return found

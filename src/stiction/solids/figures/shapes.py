@@ -1,4 +1,8 @@
-"""Figure of the deformed plane bodies at a few times, coloured by the trace of the stress."""
+"""Figure of the deformed plane bodies at a few times, coloured by the trace of the stress.
+
+Cells are drawn as triangles with linear interpolation of the stress at drawn points.
+`figures.SolidFigures.shapes` calls `shapes`; `space` uses its limits of colour.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +53,7 @@ def shapes(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure
     picks = data.snapshots(times)
     box = bounds(data, [0, *picks])
     aspect = (box[3] - box[2]) / (box[1] - box[0])
+    # panels as wide as the page, unless the figure would be too tall [in]
     columns = 1 if len(picks) == 1 or aspect < 0.2 else 2
     rows = -(-len(picks) // columns)
     wide = (style.PAGE - _LEFT - _RIGHT - (columns - 1) * _BETWEEN) / columns
@@ -134,6 +139,7 @@ def _triangles(places: Floats, cells: Ints) -> Triangulation:
 
 
 def _lines(lines: Sequence[Floats], colour: str, width: float, dashes: Any = "-") -> LineCollection:
+    """Return polylines (k, 2) as one object of the figure."""
     from matplotlib.collections import LineCollection
 
     return LineCollection(lines, colors=colour, linewidths=width, linestyles=[dashes])

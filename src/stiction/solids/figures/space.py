@@ -1,4 +1,9 @@
-"""Figures in three dimensions: deformed membranes and bodies, and contact pressure (footprint)."""
+"""Figures in three dimensions: deformed membranes and bodies, and contact pressure (footprint).
+
+Positions have the axes x, y, z of the model, with the contact normal along y; figures draw y
+upwards. `figures.SolidFigures` calls `snapshots` and `footprint`. In shapes, s is the number of
+snapshots, p that of drawn points or of contact points.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Figures along the contact surface: tractions and normal gap at a few times."""
+"""Figures along the contact surface: tractions and normal gap at a few times.
+
+The horizontal axis is the surface coordinate, the reference length along the boundary of each body.
+Curves are interrupted between contacts and change their dashes between stick and slip.
+`figures.SolidFigures` calls `tractions` and `interface`.
+"""
 
 from __future__ import annotations
 
@@ -141,6 +146,7 @@ def _head(axes: Sequence[Axes], data: SolidData, handles: Sequence[Any], across:
 
 
 def _colours(count: int) -> list[str]:
+    """Return colours along the colour map, one for each time."""
     from matplotlib.colors import to_hex
 
     if count == 1:

@@ -2,7 +2,8 @@
 
 `ContactAmong` describes the contact and finds the initial pairs; `BroadPhase` finds further pairs
 during a run. Boxes are sorted along one axis, and only boxes that overlap along it are compared
-(sweep and prune; Ericson 2005, section 7.5).
+(sweep and prune; Ericson 2005, section 7.5). `pairs` calls `ContactAmong.initial_pairs` when a
+solid is described; `pair_activation` and the recorder call `BroadPhase` during a run.
 """
 
 from __future__ import annotations
@@ -232,6 +233,7 @@ class BroadPhase:
 
 
 def _refuse_second_boundary(boundary: Boundary, other: str) -> None:
+    """Raise the error of a second boundary of a body; `other` is the name of the first one."""
     if other == boundary.name:
         got = f"boundary {boundary.name!r} of body {boundary.body} twice"
         why, try_ = "two bodies have one contact.", "name this boundary once."
@@ -281,6 +283,7 @@ def near_boxes(boxes: Floats, reach: float) -> Ints:
     order = np.argsort(boxes[:, 0, axis], kind="stable")
     low = boxes[order, 0, axis]
     last = np.searchsorted(low, boxes[order, 1, axis] + reach, side="right")
+    # box `own` of the sorted ones is compared with the `count` boxes behind it
     own = np.arange(order.size)
     count = np.maximum(last - own - 1, 0)
     first = np.repeat(own, count)

@@ -4,7 +4,9 @@ Newton's method evaluates contact at the ends of a step only. A body that is in 
 the begin and behind it at the end has no contact traction at either (tunnelling). If the relative
 displacement of two bodies in a step exceeds half the thickness of the thinner one, gaps are sampled
 along the straight path between both ends. The step is rejected if one body penetrates the other
-there. `check_start` also refuses bodies that overlap at the start.
+there. Gaps are (x - x_p) . n as in contact, and all limits are fractions of the thickness. Load
+steps and time steps call `CollisionDetection.tunnels` for each solved step; `Problem.start` calls
+`check_start`, which refuses bodies that overlap at the start.
 """
 
 from __future__ import annotations

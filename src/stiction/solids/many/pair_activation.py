@@ -2,7 +2,10 @@
 
 If the bounding boxes of two bodies come within reach in a step, the step is repeated from the last
 accepted state with this pair. Earlier results stay valid, because the two bodies were too far apart
-for tractions; the new pair has no friction history.
+for tractions; the new pair has no friction history. `equilibria.load_steps.LoadStepper` calls
+`activated_pairs` after each solved step; if there are any, it calls `with_activated_pairs`,
+`with_new_passes` and `extend_records` in this order and repeats the step. A pair is a triple
+(g, i, j): number of the `ContactAmong`, and numbers of two of its boundaries.
 """
 
 from __future__ import annotations
@@ -95,6 +98,7 @@ def with_new_passes(
     histories: list[History] = []
     point_values: list[Floats] = []
     stored = 0.0
+    # closest points, history and record of each new pass, with its normal forces alone
     for p in problem.passes[known:]:
         closest, free = p.project(x, None), np.full(p.count, -1)
         out = p.evaluate(

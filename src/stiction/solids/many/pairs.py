@@ -112,6 +112,7 @@ def _are_same(one: object, other: object) -> bool:
 
 
 def _refuse_twice(key: tuple[int, str], how: str, why: str) -> None:
+    """Raise the error of a boundary (body, name) that is named twice."""
     raise ModelError(
         "Solid.contacts",
         f"boundary {key[1]!r} of body {key[0]} twice {how}",

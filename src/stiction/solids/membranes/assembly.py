@@ -78,5 +78,6 @@ class WithMembranes(Bulk):
 
 
 def _pairs(nodes: Ints) -> tuple[Ints, Ints]:
+    """Return rows and columns of all pairs of nodes of each element, (e, n n) each."""
     n = nodes.shape[1]
     return np.repeat(nodes, n, axis=1), np.tile(nodes, (1, n))

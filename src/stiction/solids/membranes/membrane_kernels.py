@@ -1,7 +1,21 @@
 """Kernels for internal forces and tangent of membranes: sums over integration points.
 
-Formulas and symbols are those of `kinematics`; n is the number of functions of an element. Source:
-Sauer, Duong, Corbett 2014, sections 2.4 and 4.
+With the volume w of an integration point q of the unstretched sheet,
+
+    F = F_0 + sum_a u_a g_a^T,   r_a = sum_q w mu (F g_a - b_a / J^2),   b_a = F C^-1 g_a,
+
+and K_ab as in `kinematics`, which defines the symbols. `assembly.WithMembranes.add` calls it.
+Arguments of the kernel and of `_add_plain`, for e elements with n functions and q points:
+
+nodes, gradients, start, weights : (e, n), g_a (e, q, n, 2), F_0 (e, q, 3, 2) and w (e, q), the
+    arrays of `kinematics.Sheet`
+u : (nodes, 3) displacements [m]
+shear : mu [Pa]
+residual, data : (nodes, 3) forces [N] and values of the CSR matrix, which are added to
+places : (e, n, n) index in `data` of the first entry of each block; empty omits the tangent
+row : (nodes,) length of a matrix row of each node
+
+Source: Sauer, Duong, Corbett 2014, sections 2.4 and 4.
 """
 
 from __future__ import annotations
@@ -93,9 +107,8 @@ def _tangent(n: int) -> Any:
 def membrane_kernel(n: int) -> Any:
     """Return the kernel for elements of `n` functions, compiled when called.
 
-    It adds internal forces to `residual` (nodes, 3) and the tangent to `data`: `places[e, a, b]`
-    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row. An empty
-    `places` omits the tangent. The kernel returns the number of degenerate points.
+    It adds internal forces and the tangent, and returns the number of degenerate points. The
+    docstring of the module has its arguments.
     """
     d, m = 3, 2
     point, tangent, scatter = _point(n), _tangent(n), scatter_kernel(d)
@@ -173,6 +186,7 @@ def _add_plain(
     r, k, degenerate = np.zeros((d, n, e)), np.zeros((d, d, low.size, e)), 0
     moved = u[nodes].transpose(2, 1, 0)
     for q in range(weights.shape[1]):
+        # point q of all elements: F, the normal of length J, C, b and forces, then the tangent
         g = gradients[:, q].transpose(2, 1, 0)
         f, normal, square = _surface(start[:, q].transpose(1, 2, 0), g, moved)
         degenerate += int(np.sum(~(square > 0.0)))

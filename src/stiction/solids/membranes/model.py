@@ -1,7 +1,10 @@
 """A membrane: an incompressible Neo-Hookean sheet in plane stress, without bending stiffness.
 
 `Membrane` describes it by a spline patch, Young's modulus, thickness and prestretch, and gives the
-arrays that assembly and contact read. Its formulas are in `kinematics`.
+arrays that assembly and contact read. The energy per volume of the unstretched sheet is
+mu / 2 (tr C + 1 / J^2 - 3), with the metric C of the deformed surface, J^2 = det C and mu a third
+of Young's modulus; forces and tangents are in `kinematics`. `equilibria.problem` calls
+`discretised`.
 """
 
 from __future__ import annotations
@@ -101,6 +104,7 @@ class Membrane(Declared):
 
         Verified by: tests/unit/solids/membranes/test_membrane.py::test_prestretch_is_a_stretch
         """
+        # derivatives of positions by the coordinates of elements, (e, q, d, m)
         gauss, rule = np.polynomial.legendre.leggauss(_POINTS)
         face = self.patch.surface(gauss, rule)
         points = self.patch.control_points

@@ -1,7 +1,10 @@
 """Biquadratic NURBS patch: the mid-surface of a membrane, its edges and its contact surface.
 
-`Patch` holds control points and weights; `flat_patch` makes a rectangle. Bezier extraction gives
-the functions of each element at integration points.
+`Patch` holds control points x_a and weights w_a; `flat_patch` makes a rectangle. With products
+B_ij(xi, eta) of quadratic Bernstein polynomials and the Bezier extraction E of an element, its
+functions are R_a = w_a sum E_a,ij B_ij / sum_c w_c sum E_c,ij B_ij, and x = sum_a R_a x_a (Piegl
+and Tiller 1997, section 4.4). An element has n = 9 functions. `model.Membrane` calls
+`Patch.surface` for internal forces and for contact, each with its own integration points.
 """
 
 from __future__ import annotations
@@ -118,6 +121,7 @@ class Patch(Declared):
 
         Verified by: tests/unit/solids/membranes/test_patch.py::test_a_cylinder_is_exact
         """
+        # control points of elements, (e, n), and products of the extractions along both coordinates
         knots = [open_knots(np.asarray(b), _DEGREE) for b in self.breaks]
         (low, one), (high, two) = (bezier_extraction(k, _DEGREE) for k in knots)
         columns, layers = self.grid
@@ -135,6 +139,7 @@ class Patch(Declared):
         tangents = np.einsum("eqnm,end->eqmd", df, points[nodes])
         area = np.linalg.norm(np.cross(tangents[:, :, 0], tangents[:, :, 1]), axis=-1)
         each = np.ravel(rule[:, None] * rule)
+        # adjacent elements, -1 at an edge
         e = np.arange(columns * layers)
         column, row = e % columns, e // columns
         sides = [

@@ -1,7 +1,8 @@
 """Polygons by which a membrane is drawn, and the corners of its patch, which `Nearest` may choose.
 
 Control points of a spline do not lie on the surface. Drawn points are therefore evaluated on a grid
-in each element, as linear combinations of the control points.
+in each element, as linear combinations of the control points. `Membrane.discretised` calls both
+functions; `arrays.Picture` and `arrays.Places` describe the results.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def drawn(patch: Patch) -> Picture:
     """
     from scipy.sparse import csr_matrix, diags, kron
 
+    # functions of each coordinate at drawn lines; weighted products over their sum are rational
     lines, rows = [], []
     for breaks in patch.breaks:
         b = np.asarray(breaks, dtype=np.float64)

@@ -2,7 +2,8 @@
 
 Contact areas in space correspond to contact lengths in the plane. The audit checks that no membrane
 is compressed, since it would wrinkle, and that elements resolve the length over which a membrane
-lifts off its partner at a peeling front. `outcome.run` calls these functions.
+lifts off its partner at a peeling front, sqrt(E T r0 / T_max). `outcome.run` calls these functions.
+Names and units of curves in the plane (`extents`, `units_of`) are here too, beside those in space.
 """
 
 from __future__ import annotations
@@ -141,7 +142,12 @@ def quantities(
 ) -> dict[str, Quantity]:
     """Return the quantities of contact in space: areas, smallest gap, friction heat.
 
-    `path` and `curves` begin with the results.
+    Parameters
+    ----------
+    problem, record : the discrete equations, and the record of the run
+    path : accepted steps from the begin of the results on
+    curves : (t,) by name, over the same steps
+    units : unit of each kind of quantity
     """
     names, u, readings = extents(problem.dim), curves["displacement"], problem.assembled.readings
     length = units["time" if readings.displacement is None else "length"]
@@ -155,7 +161,7 @@ def quantities(
     peeled = curves[names.peeled]
     inside = (peeled > 0.3 * contact[0]) & (peeled < 0.7 * contact[0])
     rate = None
-    if inside.sum() > _PLANE and np.ptp(peeled[inside]) > 0.0:
+    if inside.sum() > 2 and np.ptp(peeled[inside]) > 0.0:
         rate = float(np.polyfit(peeled[inside], heat[inside], 1)[0])
     work = float(-np.asarray(law.potential(law.gap_eq)))
     return {
@@ -190,6 +196,7 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         body = problem.assembled.bodies[b]
         if number != i or not isinstance(body, Membrane):
             continue
+        # shorter sides of elements, at each contact point
         law, side = p.contact.adhesion, p.own.lengths.min(axis=1)
         sides = np.repeat(side, p.own.areas.shape[1])
         pulled = record.extremes.in_tension[mine] if record.extremes.in_tension.size else None

@@ -1,7 +1,9 @@
 """Checks of a plane mesh: shapes of arrays, orientation of cells, connectivity, boundaries.
 
-`Mesh` calls them when it is constructed, so that later code may rely on convex, counter-clockwise
-cells that share whole edges. `edge_table` lists all edges with their adjacent cells.
+`Mesh` calls them when it is constructed, so that later code may rely on counter-clockwise cells
+with a positive Jacobian that share whole edges. `edge_table` lists all edges with their adjacent
+cells. `clean_...` functions check shapes and types and return arrays; `check_...` functions raise
+an error or return nothing. Lengths are in m; tolerances are ratios to a length of the mesh.
 """
 
 from __future__ import annotations
@@ -192,6 +194,7 @@ def check_body(points: Floats, cells: Ints, edges: EdgeTable) -> None:
 
 
 def _near(points: Floats, nodes: Ints) -> str:
+    """Return the mean position of nodes as words of a message."""
     at = points[nodes].mean(axis=0)
     return f"near ({at[0]:.6g}, {at[1]:.6g})"
 
@@ -271,6 +274,8 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
         outer = outer[np.abs(distance) < 1e-6 * (along**2).sum(axis=1)]
         if not outer.size:
             return
+    # the few nodes nearest to the middle of each edge: their coordinate along it, from 0 to 1, and
+    # their distance from it, both over its length
     ends = edges.ends[outer]
     nodes = np.unique(ends)
     a, b = points[ends[:, 0]], points[ends[:, 1]]

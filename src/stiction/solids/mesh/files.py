@@ -2,7 +2,11 @@
 
 Triangles and quadrilaterals become cells with counter-clockwise nodes, named groups of lines or
 nodes become boundaries. meshio runs in a child process, since a damaged file may crash it.
-`Mesh.read` is the public function.
+`Mesh.read` is the public function. Points, cells and facets have the layouts of `mesh.model`.
+
+Steps: the child packs the arrays (`packed`), `_cells` brings all cells to four or nine columns,
+`_plane` drops the third coordinate, `_counter_clockwise` reverses cells, `_groups` finds the edges
+of each named group, and `_ordered` sorts these into chains, as contact boundaries need.
 """
 
 from __future__ import annotations
@@ -113,6 +117,7 @@ def packed(path: str) -> bytes:
     """
     import meshio
 
+    # triangles and quadrilaterals; lines and point sets with a name
     file = meshio.read(path)
     points = np.asarray(file.points, dtype=np.float64)
     if points.ndim != 2 or not np.isfinite(points).all():
@@ -171,6 +176,7 @@ def _lines(file: Any) -> dict[str, Ints]:
 
 
 def _plane(points: Floats, path: str | os.PathLike[str]) -> Floats:
+    """Return points (n, 2), without a third coordinate that is the same for all."""
     if points.ndim == 2 and points.shape[1] == 3 and points.size:
         size = float(np.ptp(points, axis=0).max())
         if np.ptp(points[:, 2]) <= 1e-9 * size:
@@ -230,6 +236,7 @@ def _counter_clockwise(points: Floats, cells: Ints) -> Ints:
 
 def _groups(file: Contents, edges: EdgeTable, count: int) -> dict[str, Ints]:
     """Return the rows of the edge table that form each named boundary."""
+    # outer edges, sorted by one number for each unordered pair of nodes
     outer = np.flatnonzero(edges.uses[edges.number] == 1)
     key = edges.ends[outer].min(axis=1) * count + edges.ends[outer].max(axis=1)
     order = np.argsort(key)

@@ -1,7 +1,9 @@
 """Mesh gradings: n + 1 increasing values from 0 to 1, the ends of n cells along a coordinate.
 
-Mesh generators map them to a side of a body. `graded` is a geometric sequence; the other gradings
-are finer at an end, in the middle or around given places.
+The shapes in `mesh.model` map them to a side of a body. `graded` is a geometric sequence; the other
+gradings are finer at an end, in the middle or around given places. `toward` and `dense_between`
+prescribe a density of cells rho(t) and place the values so that the integral of rho between two
+neighbours is the same for all.
 """
 
 from __future__ import annotations
@@ -104,7 +106,14 @@ def toward(n: int, places: float | Sequence[float], width: float, ratio: float) 
 def dense_between(n: int, low: float, high: float, ratio: float) -> Floats:
     """Return n + 1 values from 0 to 1, `ratio` times finer between low and high than far away.
 
-    The change is smooth: steps follow 1 / (1 + (ratio - 1) bump), a bump of width high - low.
+    The change is smooth: cell lengths follow 1 / (1 + (ratio - 1) bump), with a bump
+    (tanh((t - low) / w) - tanh((t - high) / w)) / 2 that is near 1 between low and high.
+
+    Parameters
+    ----------
+    n : cells
+    low, high : ends of the fine zone, from 0 to 1
+    ratio : of coarse to fine cell sizes
     """
     count = _count("dense_between.n", n)
     t = np.linspace(0.0, 1.0, _FINE * count + 1)

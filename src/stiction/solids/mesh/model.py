@@ -127,7 +127,7 @@ class Mesh(Record):
             mesh.chain(name)
         return mesh
 
-    # ------------------------------------------------------------ topology
+    # ------------------------------------------------------------ topology: edges and boundaries
 
     @functools.cached_property
     def edges(self) -> checks.EdgeTable:
@@ -158,6 +158,7 @@ class Mesh(Record):
 
         Verified by: tests/unit/solids/mesh/test_model.py::test_depths
         """
+        # ends (k, 2, 2) of the outer edges: the distance to the nearest of them is the depth
         outer = np.flatnonzero(self.edges.uses[self.edges.number] == 1)
         ends = self.points[self.edges.ends[outer]]
         a, direction = ends[:, 0], ends[:, 1] - ends[:, 0]
@@ -249,6 +250,7 @@ class Mesh(Record):
         if name in self.boundaries:
             why, try_ = "names of boundaries are unique.", "choose another name."
             raise ModelError(where, repr(name), "a new name", why, try_)
+        # outer edges by their first node, followed from end to begin
         edges = self.edges
         outer = np.flatnonzero(edges.uses[edges.number] == 1)
         begins = {int(node): k for k, node in enumerate(edges.ends[outer, 0])}
@@ -319,7 +321,16 @@ def _mapped(
     gradings: tuple[str, Floats | None, Floats | None],
     names: tuple[str, str] = ("grading_x", "grading_y"),
 ) -> Mesh:
-    """Return a `block`; messages name the function and the arguments of its caller."""
+    """Return a `block`; messages name the function and the arguments of its caller.
+
+    Nodes stand in 2 ny + 1 rows of 2 nx + 1, cells in ny rows of nx.
+
+    Parameters
+    ----------
+    mapping, cells : as in `block`
+    gradings : name of the calling function, and its two gradings
+    names : of the arguments with these gradings
+    """
     where, xi, eta = gradings
     nx, ny = _counts(f"{where}.cells", cells)
     lines_xi = refined(rising(f"{where}.{names[0]}", xi, nx))

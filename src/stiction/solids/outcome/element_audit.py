@@ -1,4 +1,9 @@
-"""Audit of elements: positive Jacobians, volumetric locking, shear locking in bending."""
+"""Audit of elements: positive Jacobians, volumetric locking, shear locking in bending.
+
+Volumetric locking is judged by the ratio of bulk to shear modulus, shear locking by the parasitic
+energy of `elements.parasitic`, and positive Jacobians by the bounds of `shape_functions.jacobians`.
+`outcome.run` adds these checks to the audit of a run.
+"""
 
 from __future__ import annotations
 

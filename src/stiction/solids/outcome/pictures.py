@@ -1,4 +1,10 @@
-"""Snapshots as run variables: positions, stresses and membrane tensions at drawn points."""
+"""Snapshots as run variables: positions, stresses and membrane tensions at drawn points.
+
+A snapshot is a time and displacements (nodes, d). Drawn points are linear combinations of nodal
+positions (`arrays.Picture`); fields at them are means of the adjacent drawn cells, which have the
+mean values of their elements. `outcome.run` calls `snapshot_variables`. In shapes, s is the number
+of snapshots.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +55,7 @@ def snapshot_variables(
     """
     if not snapshots:
         return {}
+    # drawn points of all bodies in one numbering
     cells, bodies, outline, first_point = [], [], [], 0
     for number, part in enumerate(problem.parts, 1):
         n = part.picture.matrix.shape[0]
@@ -135,6 +142,7 @@ def _fields(problem: Problem, u: Floats, bodies: bool, size: int) -> Floats:
             if isinstance(body, Body | SweptBody)
             else _membrane_fields(part, displacements)
         )
+        # the value of each element is added to the corners of its drawn cells
         for number, means in enumerate(blocks):
             in_block = part.picture.owner[:, 0] == number
             cells, owner = part.picture.quads[in_block], part.picture.owner[in_block, 1]

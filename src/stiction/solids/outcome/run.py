@@ -1,7 +1,10 @@
 """Build the `Run` of a solid from the record of its steps.
 
-`build_run` turns the recorded steps into variables over time, events (opening, closing, full
-sliding, stick), the energy ledger, quantities such as the peak force, and the audit.
+`build_run` turns the recorded steps (`equilibria.history.Recorder`) into variables over time,
+events (opening, closing, full sliding, stick), the energy ledger, quantities such as the peak
+force, and the audit. The functions of `run` call it for all methods. In shapes, t is the number of
+samples and `point` runs over the contact points of all passes. Quantities, events and audit use
+all accepted steps (`Recorder.path`), variables the saved samples (`Recorder.samples`).
 """
 
 from __future__ import annotations
@@ -310,6 +313,7 @@ def _events(
     names = extents(problem.dim)
     if names.nominal not in curves:
         return EventLog()
+    # an event is a step whose mode differs from that of the step before
     modes = _modes(problem, curves)
     changes = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
     kinds = []
@@ -632,7 +636,8 @@ def _two_half_pass_balance(record: Recorder, i: int) -> Check:
     """Compare the contact forces of both passes, which should be opposite."""
     worst, size = 0.0, 1e-300
     for a, b in record.contact_forces.get(i, []):
-        worst = max(worst, float(np.linalg.norm(a + b)))
+        # `max` ignores NaN, which fails the check
+        worst = float(np.maximum(worst, np.linalg.norm(a + b)))
         size = max(size, float(np.linalg.norm(a)), float(np.linalg.norm(b)))
     note = (
         "sum of the forces of both passes over the largest force; expected: about gap over radius"

@@ -1,7 +1,8 @@
 """A sheared spherical cap in three dimensions: `CapSliding3D`, after Mergel et al. 2021, section 5.
 
-It expands a few numbers into a body, a contact and boundary conditions (`assembled`). Lengths are
-in units of L0, stresses in units of Young's modulus E.
+It expands a few numbers into a body, a contact and boundary conditions (`assembled`), which
+`equilibria.problem` discretises. Lengths are in units of L0, stresses in units of Young's modulus
+E, forces in E L0^2. The scenario `cap-sliding-3d` uses it.
 """
 
 from __future__ import annotations
@@ -148,6 +149,7 @@ class CapSliding3D(SolidSystem):
 
     def assembled(self) -> Assembled:
         """Return one half of the cap, its contact, and the plate's force and displacement."""
+        # the plate starts slightly below the equilibrium gap, under the first force on half the cap
         adhesion = LennardJones.from_strength(self.max_tension, self.work, adhesive=self.adhesive)
         whole, first = self.normal_force, max(_FIRST * self.normal_force, _LEAST)
         top = (0.0, self.height + (1.0 - _DEPTH) * adhesion.gap_eq, 0.0)

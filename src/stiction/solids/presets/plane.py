@@ -1,7 +1,8 @@
 """Plane examples of Mergel, Scheibert, Sauer 2021: a peeled strip, two cylinders, a sheared cap.
 
-Each class expands a few numbers into bodies, contacts and boundary conditions (`assembled`).
-Lengths are in units of L0 or R, stresses in units of Young's modulus E.
+Each class expands a few numbers into bodies, contacts and boundary conditions (`assembled`), which
+`equilibria.problem` discretises. Lengths are in units of L0 or R, stresses in units of Young's
+modulus E, forces per width in E L0 or E R. Scenarios and the cases of the paper use these classes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Peeling of an adhesive tape, a membrane: `TapePeeling`, after Mergel et al. 2021, section 4.3.
 
-It expands a few numbers into a membrane, a contact and boundary conditions (`assembled`). Lengths
-are in units of L0, tensions in E T with Young's modulus E and thickness T.
+It expands a few numbers into a membrane, a contact and boundary conditions (`assembled`), which
+`equilibria.problem` discretises. Lengths are in units of L0, tensions in E T with Young's modulus E
+and thickness T. The scenario `tape-peeling` uses it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from stiction.solids.presets.plane import (
 
 __all__ = ["TapePeeling"]
 
-# a time before the start: friction holds the stretched tape from the first state on
-_ALWAYS = -1.0
+# a time before any start of a run: friction holds the stretched tape from the first state on
+_ALWAYS = -1e300
 
 _ANGLE = Positive("degrees", "the end must move away from the plane.", below=180.0)
 _PRESTRETCH = Finite(
@@ -135,6 +136,7 @@ class TapePeeling(SolidSystem):
             penalty=self.penalty,
             friction_from=_ALWAYS,
         )
+        # the right end is displaced along the direction of the angle
         end, turn = Boundary(0, "right"), math.radians(self.angle)
         displacements = (self.u_end * math.cos(turn), self.u_end * math.sin(turn))
         conditions: list[Condition] = [

@@ -1,10 +1,16 @@
 """Shape functions, integration points and gradients of plane finite elements.
 
 The layer is the row of elements along a contact boundary. Their face on the boundary, eta = -1, is
-a spline curve; the rows of nodes behind it have Lagrange functions (docs/theory/solids,
-eq-so-layer). All other elements are plain Lagrange elements. A quadrilateral is [-1, 1]^2. A plain
-triangle has coordinates >= 0 with a sum <= 1. A triangle of the layer is a quadrilateral whose
-inner edge eta = 1 collapses to the apex.
+a spline curve with functions C_a; the rows of nodes behind it have Lagrange functions L_i, l_k
+(docs/theory/solids, eq-so-layer):
+
+    N = C_a(xi) l_0(eta) on the face,   L_i(xi) l_k(eta) in row k behind it.
+
+With the Jacobian J = sum_a x_a (x) dN_a/dxi the gradients are dN/dX = J^-T dN/dxi, and a point of
+weight w has the reference volume w det J (`mapped`). All other elements are plain Lagrange
+elements. A quadrilateral is [-1, 1]^2. A plain triangle has coordinates >= 0 with a sum <= 1. A
+triangle of the layer is a quadrilateral whose inner edge eta = 1 collapses to the apex. Called by
+`elements.kinds` and `elements.swept`.
 """
 
 from __future__ import annotations
@@ -117,6 +123,7 @@ def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, R
 
 
 def _square(nx: int, ny: int) -> Rule:
+    """Return the product of Gauss rules with nx and ny points; xi runs fastest."""
     (x, wx), (y, wy) = (np.polynomial.legendre.leggauss(n) for n in (nx, ny))
     return Rule(np.tile(x, ny), np.repeat(y, nx), np.tile(wx, ny) * np.repeat(wy, nx))
 
@@ -160,6 +167,7 @@ def functions(group: Group, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
 
 
 def _quadrilateral(order: int, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
+    """Return products of Lagrange functions of xi and eta, in the order of nodes of a cell."""
     (a, da), (b, db) = lagrange(order, xi), lagrange(order, eta)
     i, j = _NODES[order]
     f, df = a[:, i] * b[:, j], np.stack([da[:, i] * b[:, j], a[:, i] * db[:, j]], -1)
@@ -167,6 +175,10 @@ def _quadrilateral(order: int, xi: Floats, eta: Floats) -> tuple[Floats, Floats]
 
 
 def _triangle(order: int, r: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """Return Lagrange functions of a triangle and derivatives by its coordinates r and s.
+
+    t are barycentric coordinates. Corners come first, then middles of the edges 0-1, 1-2, 2-0.
+    """
     t = np.stack([1.0 - r - s, r, s], -1)
     dt = np.broadcast_to(np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), (r.size, 3, 2))
     if order == 1:
@@ -184,7 +196,8 @@ def _layer(
     """Return the functions of elements of the layer, and their derivatives.
 
     First those of the curve on the face, C_a(xi) l_0(eta), then row by row L_i(xi) l_k(eta). In a
-    triangle each row has one function less than the row before it; the apex has one.
+    triangle each row has one function less than the row before it; the apex has one. `extraction`
+    and `weights` are those of `Group.face`; xi and eta are (q,).
     """
     e = extraction.shape[0]
     face, dface = curve_functions(extraction, weights, xi)

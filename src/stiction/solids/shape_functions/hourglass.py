@@ -56,7 +56,10 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
 
 
 def condensed(weights: Floats, modes: Floats, lam: float, mu: float) -> Floats:
-    """Return the inverse of the stiffness of the modes of every element, (e, m d, m d)."""
+    """Return the inverse of the stiffness of the modes of every element, (e, m d, m d).
+
+    `weights` (e, q) and `modes` (e, q, m, d) are those of `arrays.Elements`; `lam`, `mu` [Pa].
+    """
     return np.asarray(np.linalg.inv(stiffness(weights, modes, modes, lam, mu)))
 
 
@@ -109,6 +112,8 @@ class Hourglass(NamedTuple):
 
         Verified by: tests/unit/solids/elements/test_hourglass.py::test_tangent_against_differences
         """
+        # force on node a: sum_k c_ak t_k with c_ak = gamma_ka - mean_a . y_k, t_k = F_m^-T z_k,
+        # because d y_k = F_m^-1 sum_a c_ak d u_a; in linear elasticity c = gamma and t = z
         inverse, y, z = self._strains(u)
         t, c, mean = z, self.gamma, self.mean
         if not self.linear:
@@ -128,8 +133,10 @@ class Hourglass(NamedTuple):
             back = np.zeros((e, k, d, k, d))
             for i in range(k):
                 back[:, i, :, i] = inverse
+            # material part B S B^T, with the rows B of d y_k / d u_a
             rows_back = np.matmul(rows, back.reshape(e, k * d, k * d).transpose(0, 2, 1))
             block = np.matmul(np.matmul(rows_back, self.stiff), rows_back.transpose(0, 2, 1))
+            # geometric part: change of F_m^-1, -(r_b (x) F_m^-T mean_a + transpose)
             turned = np.matmul(mean, inverse)
             both = np.einsum("ebi,eaj->eaibj", force, turned).reshape(e, n * d, n * d)
             block -= both + both.transpose(0, 2, 1)
@@ -175,6 +182,7 @@ def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:
     ----------
     table : of the material
     """
+    # functions are the k patterns, then the m modes; S is the Schur complement of the modes
     inner = elements.inner
     if inner is None:
         return None

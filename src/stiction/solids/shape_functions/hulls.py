@@ -2,8 +2,10 @@
 
 Positions in an element are polynomials of its coordinates, or rational functions in layers with
 `exact_arc`. Their Bezier control points are constant linear combinations of the nodes, in the
-reference state and in every deformed one. A triangle is a square whose edge eta = 1 collapses to a
-corner.
+reference state and in every deformed one: control points = `Hull.matrix` @ positions. A triangle is
+a square whose edge eta = 1 collapses to a corner. `jacobians.least_jacobians` bounds the Jacobian
+of these forms (Johnen, Remacle, Geuzaine 2013). `elements.kinds.discretise` and `elements.swept`
+refuse folded reference elements with it; `equilibria.problem` checks deformed states.
 """
 
 from __future__ import annotations
@@ -70,11 +72,13 @@ def bezier_form(group: Group) -> tuple[Floats, tuple[int, int], Floats | None]:
 
     Verified by: tests/unit/solids/elements/test_hulls.py::test_control_points_make_the_elements
     """
+    # functions at interpolation sites of the coordinates, then the matrix to Bernstein coefficients
     along, weights = group.order, None
     if group.face is not None:
         extraction, rational_weights = group.face
         along = max(along, extraction.shape[2] - 1)
         if not (rational_weights == 1.0).all():
+            # numerators: rational functions times their denominator, a polynomial of xi
             weights = np.matmul(rational_weights[:, None], extraction)[:, 0]
             along = group.order + extraction.shape[2] - 1
     (x, to_x), (y, to_y) = coefficients_from(along), coefficients_from(group.order)

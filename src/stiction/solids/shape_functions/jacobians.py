@@ -6,6 +6,9 @@ coefficients prove that the mapping is locally one to one, and a corner coeffici
 positive proves that it is folded. In other cases the reference element is bisected along each
 coordinate; coefficients converge to the polynomial with the square of the width.
 
+`least_jacobians` returns the result for many elements at once, and `hulls` calls it for the
+elements of a mesh, and for those of deformed states.
+
 Source: Johnen, Remacle, Geuzaine 2013.
 """
 
@@ -126,10 +129,12 @@ def jacobian_coefficients(mapping: Bezier) -> Floats:
     """
     b, e, d = mapping.controls.shape
     extra = 0 if mapping.weights is None else mapping.weights.shape[1] - 1
+    # rates of the mapping at interpolation sites, their determinant there, and its coefficients
     tables = _tables(mapping.degrees, extra, mapping.collapsed)
     controls = mapping.controls.reshape(b, e * d)
     rates = [(one @ controls).reshape(-1, e, d) for one in tables.slopes]
     if mapping.weights is not None:
+        # quotient rule for x = place / w along the first coordinate, times w^2
         w, dw = tables.weight @ mapping.weights.T, tables.rate @ mapping.weights.T
         place = (tables.values @ controls).reshape(-1, e, d)
         rates[0] = rates[0] * w[..., None] - place * dw[..., None]
@@ -192,6 +197,8 @@ def _least(coefficients: Floats, sides: Floats) -> Floats:
     for _ in range(_DEPTH):
         if not owner.size or boxes.size > _MAX_COEFFICIENTS:
             break
+        # a corner coefficient that is not positive is a value of the Jacobian: the element is
+        # folded, and its least coefficient stays as it is
         values = boxes[corner].reshape(owner.size, -1).min(axis=1)
         folded = np.zeros(e, dtype=bool)
         folded[owner[~(values > 0.0)]] = True
@@ -199,11 +206,13 @@ def _least(coefficients: Floats, sides: Floats) -> Floats:
         owner, boxes = owner[undecided], boxes[undecided]
         if not owner.size:
             break
+        # bisect the others along each coordinate, into 2^d boxes
         for k in range(axes):
             left, right = _halves(boxes.shape[k + 1] - 1)
             boxes = np.concatenate([_along(left, boxes, k + 1), _along(right, boxes, k + 1)])
         owner = np.tile(owner, 2**axes)
         low = boxes.reshape(owner.size, -1).min(axis=1)
+        # boxes with positive coefficients are done; the smallest of them bounds the element
         proved_now = low > 0.0
         np.minimum.at(proved, owner[proved_now], low[proved_now])
         least[owner] = np.inf

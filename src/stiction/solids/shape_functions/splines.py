@@ -3,7 +3,13 @@
 Quadratic B-splines have single knots between elements, cubic Hermite curves double knots, with
 control points in place of the slopes at the nodes; both are C1. The curve interpolates the boundary
 at its Greville points, so that a straight boundary stays straight. A rational curve represents an
-arc of a circle exactly.
+arc of a circle exactly. In Bezier form, with Bernstein polynomials B_b of degree p on [-1, 1] and
+the extraction E of an element, a point of the curve is (docs/theory/solids.md, eq-so-extraction)
+
+    x(xi) = sum_a R_a(xi) x_a,   R_a = w_a sum_b E_ab B_b(xi) / sum_c w_c sum_b E_cb B_b(xi).
+
+`spline_curve` computes E, control points x_a and weights w_a for `elements.layers.layer_of`;
+`curve_functions` returns R_a and dR_a/dxi.
 
 With the angle from the middle of an arc as 2 atan(t), a circle is (1 - t^2, 2 t) / (1 + t^2):
 one rational parabola, whose polar form at successive knots gives control points and weights.
@@ -171,7 +177,15 @@ def _closed_elements(breaks: Floats, degree: int) -> tuple[Ints, Floats]:
 def _interpolated(
     numbers: Ints, extraction: Floats, nodes: Floats, middles: Floats, closed: bool
 ) -> Floats:
-    """Return control points that interpolate the boundary at its ends and Greville points."""
+    """Return control points that interpolate the boundary at its ends and Greville points.
+
+    Parameters
+    ----------
+    numbers, extraction : (s, n) and (s, n, p + 1), as in `Curve`
+    nodes, middles : (s + 1, 2) and (s, 2) positions at the ends and in the middle of elements; the
+        boundary is the parabola through these three points of each element
+    closed : whether the curve is periodic
+    """
     from scipy.linalg import solve_banded
 
     s, n = numbers.shape
@@ -211,7 +225,10 @@ def _smooth_middles(nodes: Floats, closed: bool) -> Floats:
 
 
 def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bool) -> None:
-    """Refuse a boundary with a corner, which a C1 curve cannot represent."""
+    """Refuse a boundary with a corner, which a C1 curve cannot represent.
+
+    Arguments are those of `spline_curve`.
+    """
     if middles is None:
         into = out = np.diff(nodes, axis=0)
         limit = _CORNER_OF_CHORDS
@@ -242,6 +259,7 @@ def _straight(nodes: Floats) -> bool:
 
 def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
     """Return the arc of the circle through known places as a rational curve."""
+    # least-squares circle: |x|^2 = 2 x . centre + (radius^2 - |centre|^2), linear in both
     middle = known.mean(axis=0)
     x = known - middle
     system = np.column_stack([2.0 * x, np.ones(x.shape[0])])
@@ -263,6 +281,7 @@ def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
     if total_angle > 1.9 * np.pi:
         got, try_ = f"an arc of {np.degrees(total_angle):.0f} degrees", "split the boundary in two."
         raise ModelError(where, got, "at most 342 degrees", why, try_)
+    # parameter t of the rational parabola, in the frame e1 (middle of the arc), e2 (along it)
     sense = np.sign(angle[-1] - angle[0])
     towards = 0.5 * (angle[0] + angle[-1])
     t = np.tan(0.5 * sense * (angle - towards))

@@ -1,7 +1,9 @@
 """`SweptBody`, a three-dimensional body: layers of hexahedra swept from a mesh of the plane.
 
 An optional map (`shapes`) deforms the swept block into the reference configuration, for example
-into a dome. `discretised` returns the arrays that assembly and contact read.
+into a dome. `discretised` returns the arrays that assembly and contact read; `equilibria.problem`
+calls it. Shape functions are products N(xi, eta) M(zeta) of those of the plane element and
+B-splines along the third axis (see `elements.swept`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """The drawn surface of a swept body: quadrilaterals whose corners interpolate nodal positions.
 
 The picture of the plane section is repeated at several heights along the sweep. Quadrilaterals
-between two heights form the sides, and the section itself closes both ends.
+between two heights form the sides, and the section itself closes both ends. Drawn points are
+numbered height by height; drawn point k of the section at height h is flat_count h + k until
+points inside the body are left out. `SweptBody.discretised` calls both functions;
+`arrays.Picture` and `arrays.Places` describe the results.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The energy of steps: identities on random steps, and energies that forces do not have."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,9 @@ from stiction.solids import (
 )
 from stiction.solids.dynamics.balance import SolvedStep, impulse_energies, time_step_energies
 from stiction.solids.dynamics.problem import MovingProblem, Step
-from stiction.solids.equilibria.history import energies_at
+from stiction.solids.dynamics.stepper import TimeStepper
+from stiction.solids.equilibria.history import Energies, energies_at
+from stiction.solids.outcome.run import _two_half_pass_balance
 
 LAW = LennardJones.from_strength(0.05, 0.01)
 
@@ -141,3 +145,17 @@ def test_a_kick_does_the_work_of_its_impulse():
     impulse = made.mass_times(after - v)
     heavy = made.has_mass.reshape(v.shape) & ~made.fixed
     assert np.abs(impulse[heavy]).max() <= 1e-12 * np.abs(impulse).max()
+
+
+def test_checks_do_not_ignore_nan():
+    path = [
+        SimpleNamespace(time=t, energy=Energies(1.0, 0.0, 0.0, (0.0,), lost, 0.0))
+        for t, lost in ((0.0, 0.0), (1.0, np.nan), (2.0, 0.0))
+    ]
+    record = SimpleNamespace(path=path, contact_forces={0: [(np.full(2, np.nan), np.ones(2))]})
+    made = {"record": record, "max_error": 0.0, "initial_residual": 0.0}
+    stepper = SimpleNamespace(scheme=SimpleNamespace(newton_tolerance=1e-9), **made)
+    held = {check.check: check.ok for check in TimeStepper.checks(stepper)}
+    assert not held["ledger_closes"]
+    assert not held["numerical_dissipation_small"]
+    assert not _two_half_pass_balance(record, 0).ok

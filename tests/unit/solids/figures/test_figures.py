@@ -233,6 +233,14 @@ def test_the_ledger_begins_with_the_drive(sheared):
     np.testing.assert_allclose(drawn.energy.imbalance, before.energy.imbalance, atol=1e-12)
 
 
+def test_the_ledger_begins_with_the_drive_at_negative_times_too(sheared):
+    time = sheared.time - 2.0 * sheared.time[-1]
+    energy = dataclasses.replace(sheared.energy, time=time)
+    early, _ = _ledgered(SolidData(dataclasses.replace(sheared, time=time, energy=energy)))
+    drawn, _ = _ledgered(SolidData(sheared))
+    assert early.energy.time.size == drawn.energy.time.size
+
+
 def test_a_path_that_turns_back_is_drawn_over_time(run):
     u = run.variables["displacement"]
     back = dataclasses.replace(u, values=np.sin(4.0 * run.time))

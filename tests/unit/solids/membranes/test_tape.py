@@ -53,6 +53,17 @@ def test_gaps_are_at_least_those_of_equilibrium():
     assert reported <= gap.min() / law.gap_eq + 1e-12
 
 
+def test_friction_holds_the_tape_from_any_start():
+    given = {"length": 6.0, "width": 0.2, "cells": (18, 1), "prestretch": 1.05, "u_end": 1.0}
+    tape = TapePeeling(held_sideways=True, **given)
+    method = st.solids.Quasistatic(steps=1)
+    early, late = (st.solve(tape, method, t_span=(t, t + 1e-3)) for t in (-3.0, 0.0))
+    for name in ("sticking_area", "force_x"):
+        first = [run.data[name].values[0] for run in (early, late)]
+        assert_allclose(*first, rtol=1e-9)
+        assert first[0] > 0.0
+
+
 def test_friction_holds_the_stretched_tape_from_the_start():
     run = narrow()
     assert run.data["sticking_area"].values[0] > 0.0
