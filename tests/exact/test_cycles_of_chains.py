@@ -205,6 +205,29 @@ def test_corners_of_branches():
     np.testing.assert_allclose(settled(last.system, 200), beyond, atol=1e-7)
 
 
+def test_a_turn_that_no_step_resolves():
+    """Within 1e-6 of the frequency mass 2 stops .35 s later; the order of events is the same."""
+    chain = st.Chain(
+        mass=[1.07793, 0.923095, 1.27289],
+        stiffness=[35.766, 13.1994, 35.2461],
+        damping=0.09708,
+        law=st.Coulomb(0.197679),
+        load=st.chains.Sine(20.1227, 0.53360202670),
+        gravity=9.81,
+    )
+    cycle = st.find_cycle(chain, settled(chain, 200), RUNS, period=period_of)
+    half = _HalfBranch(cycle, "load.angular_frequency", (0.5, 0.54), 0.2, 9, -1.0)
+    assert half._turn_corner()
+    last = half.cycles[-1]
+    assert last.order == cycle.order
+    # a run from the orbit before the turn settles on the orbit beyond it
+    run = last.system.at_state(cycle.state).tangents(
+        RUNS, (last.start, last.start + 80.0 * last.period), ()
+    )
+    np.testing.assert_allclose(run.final, last.state, atol=1e-9)
+    assert cycle.system.parameter(half.parameter) - last.system.parameter(half.parameter) > 1e-5
+
+
 def test_a_node_in_stick_at_the_bound(monkeypatch):
     """Mass 2 sticks at a node with a force that reaches its bound at a corner; mass 1 rests."""
     # the location of the corner is not tested here
@@ -289,6 +312,23 @@ def test_the_end_of_an_interval_of_stick():
     assert half.cycles[-1].order == order
     assert half.cycles[-1].state[0] == pytest.approx(half.cycles[0].state[0], abs=1e-15)
     assert abs(half.cycles[0].state[0] - cycle.state[0]) > 1e-3
+
+
+def test_another_orbit_is_no_position_in_an_interval_of_stick():
+    """Mass 1 always sticks, up to 6.46959 N; another orbit at 4.49 N has the same order."""
+    chain = st.Chain(
+        mass=[1.71336, 1.59711],
+        stiffness=[11.1289, 16.2997],
+        damping=0.06287781996184895,
+        law=st.StaticKinetic(0.3399777596729318, 0.2749142486412367),
+        load=st.chains.Sine(5.676832376976166, 1.1202589236612859),
+        gravity=9.81,
+    )
+    cycle = st.find_cycle(chain, settled(chain, 200), RUNS, period=period_of)
+    branch = st.continue_cycle(cycle, "load.amplitude", (5.67, 6.46957), step=0.2)
+    half = _HalfBranch(branch.cycles[-1], "load.amplitude", (5.67, 6.6), 0.2, 9, 1.0)
+    half._move_in_family()
+    assert half.cycles[-1].system.parameter("load.amplitude") == pytest.approx(6.46957, rel=1e-12)
 
 
 def test_a_jump_at_the_static_bound():

@@ -445,11 +445,11 @@ class _HalfBranch(Half):
         return f"{_NONE}: {obstacle(self.problem, self.place.u, ahead, _JUMP)}"
 
     def _turn_corner(self) -> bool:
-        """Continue beyond a corner, where the order of events changes; return whether it succeeded.
+        """Continue beyond a corner of the branch; return whether this succeeded.
 
-        At a corner the derivatives of the map over one period jump, and so does the tangent of the
-        branch. The tangent beyond the corner is computed from the equations at a point a little
-        further along the tangent before it. The branch may turn back in the parameter.
+        At a corner the derivatives of the map over one period jump, or change within a distance
+        below the shortest step, and so does the tangent of the branch. The tangent beyond it is
+        computed from the equations a little further ahead. The branch may turn back there.
 
         Source: di Bernardo et al. 2008, section 3.1 (border collisions, persistence and folds).
         Verified by: tests/exact/test_cycles_of_chains.py::test_corners_of_branches
@@ -465,9 +465,9 @@ class _HalfBranch(Half):
                 row = sense * tangent
                 new = corrected(problem, place, row, ahead + 4.0 * length * row)
                 cycle = None if new is None else self._known(new.u)
-                if new is None or cycle is None or same_order(cycle.order, last.order):
+                if new is None or cycle is None:
                     continue
-                # the branch behind the corner has orbits with another order, too
+                # the branch behind the corner has orbits at this distance, too
                 back = min(float(place.tangent @ new.step), 0.0) * place.tangent
                 behind = corrected(problem, place, place.tangent, back)
                 apart = new.step if behind is None else new.step - behind.step
@@ -479,7 +479,8 @@ class _HalfBranch(Half):
                     there = place_at(problem, new.u, row)
                 except (ModelError, SolveError, np.linalg.LinAlgError):
                     continue
-                self.bifurcations.append(self._corner(ahead, last, cycle))
+                if not same_order(cycle.order, last.order):
+                    self.bifurcations.append(self._corner(ahead, last, cycle))
                 self.cycles.append(cycle)
                 self._anchor(there)
                 return True
@@ -493,7 +494,6 @@ class _HalfBranch(Half):
 
         Verified by: tests/exact/test_cycles_of_chains.py::test_the_end_of_an_interval_of_stick
         """
-        order = self.cycles[-1].order
         if self.moved == len(self.cycles):
             return False
         rows = self.problem.linearised(self.place.u).jacobian, np.eye(self.place.u.size)[-1:]
@@ -501,8 +501,11 @@ class _HalfBranch(Half):
         for length in _IN_FAMILY:
             for vector in (*null, *(-null)):
                 new = corrected(self.problem, self.place, vector, length * vector)
-                cycle = None if new is None else self._known(new.u)
-                if new is None or cycle is None or not same_order(cycle.order, order):
+                # positions in the interval differ by the null vector; other orbits do not
+                if new is None or np.linalg.norm(new.step - length * vector) > 0.1 * length:
+                    continue
+                cycle = self._known(new.u)
+                if cycle is None or not same_order(cycle.order, self.cycles[-1].order):
                     continue
                 self.place = place_at(self.problem, new.u, self.place.tangent)
                 self.cycles[-1], self.moved = cycle, len(self.cycles)
@@ -552,8 +555,6 @@ class _HalfBranch(Half):
             self.problem = dataclasses.replace(self.problem, anchor=anchor, flow=flow)
             place = place_at(self.problem, place.u, place.tangent)
         self.place = place
-
-    # ---- orbits and bifurcations on a step
 
     def _accept(self, place: Place[Floats], step: Step[Floats]) -> bool:
         """Add the orbit at the end of a step, and the bifurcations on it; or end the branch."""
@@ -627,8 +628,7 @@ class _HalfBranch(Half):
             return None
 
     def _cycle(self, u: Floats) -> Cycle:
-        gap = float(np.abs(self.problem.residual(u)).max())
-        return cycle_of(self.problem, u, gap, 0)
+        return cycle_of(self.problem, u, float(np.abs(self.problem.residual(u)).max()), 0)
 
     def _smooth(
         self, place: Place[Floats], step: Step[Floats], last: Cycle, new: Cycle
