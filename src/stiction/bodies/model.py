@@ -1,4 +1,10 @@
-"""The model of rigid bodies: bodies, supports, gravity, friction and restitution."""
+"""The model of rigid bodies in the plane: bodies, supports, gravity, friction and restitution.
+
+`RigidBodies` has bodies of finite mass and supports whose motion is given. Where surfaces touch,
+Signorini's condition, Coulomb's law and an impact law hold. The classes only check and store the
+input: `mechanics.Mechanics` converts it to arrays, and the methods of `methods` compute the motion.
+A place is (x, y, angle) [m], [rad], a velocity (v_x, v_y, spin) [m/s], [rad/s].
+"""
 
 from __future__ import annotations
 
