@@ -1,9 +1,11 @@
 """Fitted parameters: their names, units and bounds, and the coordinates in which they are searched.
 
-The search uses transformed parameters: the logarithm of a positive parameter, the difference
-mu_static - mu_kinetic, and the ratio gamma / beta of the Bouc-Wen law. Every point within the
+The search uses transformed parameters, the coordinates y (n,): the logarithm of a positive
+parameter, the difference mu_static - mu_kinetic, and the ratio gamma / beta of the Bouc-Wen law.
+`Coordinates.physical` maps y to the values (n,) in SI units. Every point within the
 bounds of these coordinates is a valid law. A profile likelihood fixes one value and fits the others
 (`intervals`): the argument `profiled` of the maps below is (index, value) of the fixed parameter.
+`problem.Problem` makes the parameters and the coordinates.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ OF_LAWS: Mapping[str, Mapping[str, str]] = {
     "AgeingLaw": {"a": "1", "b": "1", "length": "m", "mu0": "1"},
     "SlipLaw": {"a": "1", "b": "1", "length": "m", "mu0": "1"},
 }  # fmt: skip
+# fields whose coordinate is the logarithm, those that may be negative, and those that may be zero
 _LOGARITHMIC = frozenset(
     ("sigma0", "v_scale", "time", "length", "a", "beta", "stiffness", "mass", "mu0", "mu")
 )
@@ -52,6 +55,7 @@ _MAY_VANISH = frozenset(("viscous", "sigma1", "sigma2", "growth", "b"))
 # {one: other}: the coordinate of `one` is its difference from `other`, or its ratio to `other`
 _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
+# {field of a rig that may be fitted: unit}, and those with one value for each curve
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
 # lower bound of positive parameters of a law in `OF_LAWS` that are not logarithmic, mu_static,
@@ -191,6 +195,7 @@ def parameters_of(
 def _of_law(
     law: Law | type[Law], free: Sequence[str] | None
 ) -> list[tuple[str, str, float | None]]:
+    """Return name, unit and starting value (or None) of the fields of a law that are fitted."""
     name, starts = law_name(law), dict[str, Any]()
     known = OF_LAWS.get(name)
     if known is None:
@@ -281,7 +286,7 @@ class Coordinates:
         return by
 
     def coordinates(self, values: Floats) -> Floats:
-        """Return the coordinates of values."""
+        """Return the coordinates (n,) of values (n,), the inverse of `physical`."""
         y = np.array(values, dtype=np.float64)
         y[self._log] = np.log(np.maximum(y[self._log], 1e-300))
         for i, j, constant, ratio in self._pairs:

@@ -1,10 +1,12 @@
 """Nonlinear least squares of a friction law on measured curves: residuals and their Jacobian.
 
-A residual is the predicted minus the measured force, divided by the noise if that is known. The
-search uses transformed parameters (`parameters.Coordinates`). `Problem` maps them to a law and a
-rig, predicts the force of each curve, and forms the residuals. Residuals jump where the number of
-stick-slip events changes. The Jacobian is therefore computed by finite differences between points
-with the same number of events.
+A residual is the predicted minus the measured force, divided by the noise if that is known; in rows
+that stick it is zero if the measured force is within the bound of friction. The search uses
+transformed parameters (`parameters.Coordinates`). `Problem` maps them to a law and a rig, predicts
+the force of each curve, and forms the residuals. Residuals jump where the number of stick-slip
+events changes. The Jacobian is therefore computed by finite differences between points with the
+same number of events. `fitting` makes a `Problem`; `search` and `intervals` call its methods
+`residuals` (rows,) and `jacobian` (rows, n). `simulated.RunProblem` is the subclass for scenarios.
 """
 
 from __future__ import annotations
@@ -60,6 +62,14 @@ class Problem:
     curves : the measured curves
     free : fields of the law that are fitted; None for all fields that can be fitted
     known : {field: value} of fields that are not fitted, if `law` is a class
+
+    Attributes
+    ----------
+    parameters, coordinates : the n fitted parameters, and their coordinates
+    predictors : for each curve the prediction of its force
+    data, scales, masks : for each curve (rows,) measured force [N], noise or 1, and used rows
+    known_noise : whether the noise is given
+    evaluations : number of predictions of all curves so far
     """
 
     # step of finite differences divided by the typical size of the coordinate
@@ -105,6 +115,7 @@ class Problem:
             raise ModelError("fit", got, needs, why, "fit fewer parameters, or measure more rows.")
 
     def _unfitted_fields(self) -> dict[str, float]:
+        """Set the fields of the law that are not fitted; return those that are numbers."""
         cls: Any = self.cls
         fields = [f for f in dataclasses.fields(cls) if f.name not in self.of_law]
         if not isinstance(self.law, type):
@@ -217,6 +228,7 @@ class Problem:
         return forces, events
 
     def _base(self, k: int, values: Floats, since: Floats) -> Floats:
+        """Return (rows,) offset + drift `since` of curve k [N]; `since` is t - t_start [s]."""
         own = {field: self._rig[field] for field in OF_CURVES}
         for q, v in zip(self.parameters, values, strict=True):
             if q.owner == str(k):
@@ -300,9 +312,11 @@ class Problem:
         return 0.1 if field == "gamma" else 0.02 * self._ratio_size()
 
     def _force_size(self) -> float:
+        """Return the largest range of the forces of a curve [N]."""
         return float(max(np.ptp(d) for d in self.data))
 
     def _ratio_size(self) -> float:
+        """Return the largest ratio of force and normal force [1]."""
         pairs = zip(self.data, self.predictors, strict=True)
         return float(max(np.max(np.abs(d / p.normal)) for d, p in pairs))
 

@@ -1,4 +1,7 @@
-"""Movies: slip and speed along a fault; the block of a spring slider and its cycle."""
+"""Movies: slip and speed along a fault; the block of a spring slider and its cycle.
+
+Arrays of a movie have f frames first. `figures.FaultFigures.movie` calls `movie_of`.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,11 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _FAST = 1e-3  # speed from which a cell is drawn as rupturing [m/s]
+# largest numbers of drawn cells, of stripes under the movie, and of points of a trail
 _MOST_CELLS = 200
 _MOST_STRIPES = 40
 _MOST_TRAIL = 4000
-_YEAR = 365.25 * 86400.0
+_YEAR = 365.25 * 86400.0  # [s]
 
 
 def times_of(run: Run, count: int) -> Floats:
@@ -76,6 +80,7 @@ def is_depth(run: Run) -> bool:
 
 
 def _values(run: Run, name: str) -> Floats:
+    """Return a variable of the run as floats."""
     return np.asarray(run.variables[name].values, dtype=np.float64)
 
 
@@ -85,6 +90,7 @@ def _has_profiles(run: Run) -> bool:
 
 
 def _cells(run: Run) -> int:
+    """Return the number of cells; 1 for a slider."""
     return int(run.variables["slip"].values.shape[1])
 
 
@@ -94,7 +100,7 @@ def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
 
 
 def _fastest(run: Run, time: Floats) -> Floats:
-    """Return (f,) the logarithm of the largest speed: of saved states, and traced in between."""
+    """Return (f,) log10 of the largest speed [m/s]: of saved states, and traced in between."""
     knots, traced = _trace(run, "speed")
     speed = np.append(_values(run, "slip_speed").max(axis=1), traced)
     knots, first = np.unique(np.append(run.time, knots), return_index=True)
@@ -116,7 +122,7 @@ def _fast(run: Run, time: Floats) -> Bools:
 
 
 def _along(run: Run, time: Floats, fast: Bools) -> m.View:
-    """Return slip along the fault, with the profiles at events."""
+    """Return slip along the fault, with the profiles at events; fast (f, cell) gives colours."""
     slip, place = _values(run, "slip"), _values(run, "place") / 1e3
     knots = run.time
     if _has_profiles(run):
@@ -173,7 +179,7 @@ def _block(run: Run, time: Floats, fast: Bools) -> m.View:
 
 
 def _cycle(run: Run, time: Floats, fastest: Floats) -> m.View:
-    """Return friction over the logarithm of the slip speed, with the present state."""
+    """Return friction over log10 of the slip speed, with the present state `fastest` (f,)."""
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))

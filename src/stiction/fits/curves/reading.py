@@ -1,7 +1,9 @@
 """Reading of measured curves from CSV and NetCDF files: columns, units, cleaning of rows.
 
 The header gives the quantity and unit of each column. Rows with missing values are removed and rows
-are sorted by time; `Curve.cleaned` records each change. An ambiguous file is an error.
+are sorted by time; `Curve.cleaned` records each change. An ambiguous file is an error. A *quantity*
+is a key of `units.DIMENSIONS`, such as force; `made` is {quantity: values (n,) in SI units}.
+`table` reads text files. `command` and users call `read_curve`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ _ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("noise", "sigma", "std", "error"), "noise"),
     **dict.fromkeys(("coefficient", "mu", "cof", "friction coefficient"), "coefficient"),
 }
+# a name, and perhaps a unit: "force [mN]", "force (mN)", "force / mN"
 _HEADER = re.compile(
     r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*"
 )
@@ -180,6 +183,7 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
 
 
 def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
+    """Raise the error for two columns of one quantity."""
     got, why = f"{one!r} and {other!r}", f"either may be the {role}."
     try_ = f"name one of them by --column {role}=NAME."
     if one == other:
@@ -188,6 +192,7 @@ def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
 
 
 def _parts(header: str) -> tuple[str, str]:
+    """Return name and unit of a column from its header; the unit may be ""."""
     match = _HEADER.fullmatch(header)
     if match is None:
         return header.strip(), ""
@@ -221,6 +226,7 @@ class _Variables:
 
 
 def _netcdf(path: Path) -> _Variables:
+    """Return the one-dimensional variables of a NetCDF-4 file."""
     import h5py
 
     names, arrays, attributes = [], [], []
@@ -262,6 +268,7 @@ def _check_unpacked(name: str, values: npt.NDArray[Any], attributes: Mapping[str
 
 
 def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
+    """Return the rows in which all quantities are finite; record how many were left out."""
     good = np.all([np.isfinite(values) for values in made.values()], axis=0)
     n, bad = good.size, int(good.size - good.sum())
     if n - bad < FEWEST:
@@ -283,6 +290,7 @@ def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
 
 
 def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
+    """Return the rows sorted by time; record a change of their order."""
     if "time" not in made:
         return made
     steps = np.diff(made["time"])
@@ -301,6 +309,7 @@ def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
 
 
 def _thinned(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
+    """Return every k-th row, so that at most MOST_ROWS remain; record k."""
     n = next(iter(made.values())).size
     every = -(-n // MOST_ROWS)
     if every <= 1:

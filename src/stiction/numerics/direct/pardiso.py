@@ -46,6 +46,7 @@ UNSYMMETRIC, SYMMETRIC = 11, -2
 # indices into the settings (`iparm` of PARDISO), from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
 ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
+# entries of `iparm` and their values, from zero; `_Handle` sets the others
 _SETTINGS = {
     0: 1,  # no default settings
     1: 3,  # nested dissection on all threads
@@ -105,7 +106,14 @@ def _threads(library: Any, wanted: int | None) -> Iterator[None]:
 
 
 class _Handle:
-    """Memory of PARDISO for one sparsity pattern; it is freed with this object at the latest."""
+    """Memory of PARDISO for one sparsity pattern; it is freed with this object at the latest.
+
+    Parameters
+    ----------
+    kind : UNSYMMETRIC or SYMMETRIC (upper triangle only)
+    indptr, indices : CSR arrays of the pattern
+    threads : number of threads; None for MKL's default
+    """
 
     def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
         self.solver, self.threads = copy.copy(_library()), threads
@@ -136,6 +144,7 @@ class _Handle:
         return self._call(phase, data, right)
 
     def _call(self, phase: int, data: Floats, right: Floats) -> Floats:
+        """Run one phase for the values `data`; raise the error of the library, if any."""
         from pypardiso.pardiso_wrapper import PyPardisoError
         from scipy.sparse import csr_matrix
 
@@ -183,6 +192,7 @@ class _LibraryError(LinearSolveError):
     """An error of the library, not of the matrix."""
 
 
+# meaning of the error codes of PARDISO
 _MEANING = {
     -1: "inconsistent input",
     -2: "not enough memory",
@@ -198,6 +208,7 @@ _MEANING = {
 
 
 def _failure(code: int) -> LinearSolveError | MemoryError:
+    """Return the error for an error code of PARDISO."""
     got = _MEANING.get(code, f"error {code} of the library")
     if code == -2:
         return MemoryError(f"PARDISO: {got}")
@@ -208,6 +219,7 @@ def _failure(code: int) -> LinearSolveError | MemoryError:
 
 
 def _invalid(how: str) -> str:
+    """Return the message for factors that are no longer valid."""
     why = "PARDISO holds the factors of one matrix at a time, in its workspace"
     hint = "solve all right-hand sides before the next matrix, or start another workspace"
     return explain("Factors", f"factors that were {how}", "the latest factors", why, hint)
