@@ -18,7 +18,7 @@ __all__ = ["is_depth", "movie_of", "times_of"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_FAST = 1e-3  # speed from which a cell is drawn as rupturing [m/s]
+_FAST = 1e-3  # speed from which a cell ruptures if the method of a run is not known [m/s]
 # largest numbers of drawn cells, of stripes under the movie, and of points of a trail
 _MOST_CELLS = 200
 _MOST_STRIPES = 40
@@ -56,7 +56,7 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         # the first cell on top, as in the view
         fast = fast[:, style.few(fast.shape[1], _MOST_STRIPES)[::-1]]
     else:
-        fast = speed[:, None] > np.log10(_FAST)
+        fast = speed[:, None] > np.log10(_seismic(run))
         views = [_block(run, time, fast[:, 0]), _cycle(run, time, speed)]
     return run_movie(
         run,
@@ -107,17 +107,22 @@ def _fastest(run: Run, time: Floats) -> Floats:
     return between(time, knots, np.log10(np.maximum(speed, 1e-30))[first])
 
 
+def _seismic(run: Run) -> float:
+    """Return the slip speed above which a cell ruptures [m/s], that of the events."""
+    return float(getattr(run.method, "seismic", _FAST))
+
+
 def _fast(run: Run, time: Floats) -> Bools:
     """Return (f, cell) whether a cell ruptures: by saved speeds, and by slip within events."""
     cells = style.few(_cells(run), _MOST_CELLS)
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
-    fast = np.asarray(between(time, run.time, logs) > np.log10(_FAST))
+    fast = np.asarray(between(time, run.time, logs) > np.log10(_seismic(run)))
     if _has_profiles(run):
         at, slip = _values(run, "event_time"), _values(run, "slip_at_event")[:, cells]
         for k in range(len(at) - 1):
             if run.event_log.kind[k] == "onset":
                 inside = (time >= at[k]) & (time <= at[k + 1])
-                fast[inside] |= slip[k + 1] - slip[k] > _FAST * (at[k + 1] - at[k])
+                fast[inside] |= slip[k + 1] - slip[k] > _seismic(run) * (at[k + 1] - at[k])
     return fast
 
 
@@ -186,7 +191,7 @@ def _cycle(run: Run, time: Floats, fastest: Floats) -> m.View:
     shown = style.few(knots.size, _MOST_TRAIL)
     places = np.column_stack([logs, mu])
     now = np.column_stack([fastest, between(time, knots, mu)])
-    colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
+    colour = np.where(speed > _seismic(run), m.ORANGE, m.BLUE)
     layers: list[m.Layer] = [
         m.Trail(places[shown], np.searchsorted(knots[shown], time, "right"), colour[shown]),
         m.Dots(now[:, None], np.full((1, 1), m.INK), 5.0),
