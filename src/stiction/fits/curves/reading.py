@@ -2,7 +2,7 @@
 
 The header gives the quantity and unit of each column. Rows with missing values are removed and rows
 are sorted by time; `Curve.cleaned` records each change. An ambiguous file is an error. A *quantity*
-is a key of `units.DIMENSIONS`, such as force; `made` is {quantity: values (n,) in SI units}.
+is one of `_QUANTITIES`, such as force; `made` is {quantity: values (n,) in SI units}.
 `table` reads text files. `command` and users call `read_curve`.
 """
 
@@ -38,6 +38,8 @@ _ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("noise", "sigma", "std", "error"), "noise"),
     **dict.fromkeys(("coefficient", "mu", "cof", "friction coefficient"), "coefficient"),
 }
+# quantities of a curve; `DIMENSIONS` has further ones
+_QUANTITIES = tuple(dict.fromkeys(_ALIASES.values()))
 # a name, and perhaps a unit: "force [mN]", "force (mN)", "force / mN"
 _HEADER = re.compile(
     r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*"
@@ -101,9 +103,9 @@ def read_curve(
     roles = _roles(table.names, columns or {})
     known = {**{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
     for quantity in units or {}:
-        if quantity not in DIMENSIONS:
-            needs, why = "one of " + ", ".join(DIMENSIONS), "a unit is given for a quantity."
-            try_ = nearest(quantity, DIMENSIONS)
+        if quantity not in _QUANTITIES:
+            needs, why = "one of " + ", ".join(_QUANTITIES), "a unit is given for a quantity."
+            try_ = nearest(quantity, _QUANTITIES)
             raise ModelError("--unit", repr(quantity), needs, why, try_)
         if quantity not in roles:
             got, needs = f"a unit of {quantity}", f"a column of {quantity}"
@@ -156,9 +158,9 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
     roles: dict[str, tuple[int, str]] = {}
     parsed = [_parts(name) for name in names]
     for role, wanted in columns.items():
-        if role not in DIMENSIONS:
-            needs, why = "one of " + ", ".join(DIMENSIONS), "a fit reads these quantities."
-            try_ = nearest(role, DIMENSIONS)
+        if role not in _QUANTITIES:
+            needs, why = "one of " + ", ".join(_QUANTITIES), "a fit reads these quantities."
+            try_ = nearest(role, _QUANTITIES)
             raise ModelError("--column", repr(role), needs, why, try_)
         word = " ".join(wanted.split())
         match = [k for k, name in enumerate(names) if word in (name, parsed[k][0].strip())]
