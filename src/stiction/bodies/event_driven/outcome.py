@@ -101,7 +101,7 @@ def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...
             "contact_problems_solved",
             error,
             shared.RESIDUAL,
-            "largest residual of the contact problem of an impact, relative",
+            "largest residual of the contact problem of an impact or of accelerations, relative",
             at_error,
             Kind.CONVERGENCE,
         ),

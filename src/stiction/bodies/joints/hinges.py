@@ -3,14 +3,14 @@
 Hinges are bilateral constraints at the level of velocities. `Hinges` has the geometry of those of a
 system, `HingeStep` eliminates their forces in one step of `run.Stepper`. The rows G give the
 velocities of the pins on the first parts relative to the second ones. A step prescribes G v+ = g,
-and the forces of the hinges that achieve it are eliminated: velocities v without them become v +
-M^-1 G^T A^-1 (g - G v) with A = G M^-1 G^T, and forces of contacts act through the mobility
+and the forces of the hinges that achieve it are eliminated: velocities v without them become
 
-    P = M^-1 - M^-1 G^T A^-1 G M^-1
+    v + M^-1 G^T A^-1 (g - G v),   A = G M^-1 G^T,
 
-in place of M^-1. G is taken at the middle of the step of length h. Where velocities satisfy the
-hinges at both ends of the step, G v is (h / 2) b before it and -(h / 2) b after it to first order;
-b is the relative acceleration of the pins by the rotation of their parts. So
+and forces of contacts act through the mobility P = M^-1 - M^-1 G^T A^-1 G M^-1 in place of M^-1. G
+is taken at the middle of the step of length h. Where velocities satisfy the hinges at both ends of
+the step, G v is (h / 2) b before it and -(h / 2) b after it to first order; b is the relative
+acceleration of the pins by the rotation of their parts. So
 
     g = -(h / 2) b - d / (2 h)
 
