@@ -307,6 +307,7 @@ class RigidBodies(BodySystem):
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
 
     def _check_overlap(self) -> None:
+        """Raise an error if parts that may touch overlap at the start."""
         from stiction.bodies.contacts import refuse_overlap, surfaces_of
 
         found = surfaces_of(self).contacts(self.places(), 0.0)

@@ -318,6 +318,7 @@ def _outlines(system: RigidBodies, surfaces: Surfaces) -> dict[str, Variable]:
 
 
 def _events(record: Recorder, modes: Sequence[str]) -> EventLog:
+    """Return the event log; contacts are numbers of pairs from 1."""
     events = record.events.rows
     pairs = record.pairs.rows[events["pair"]] if len(events) else np.zeros((0, 2), np.int64)
     return EventLog(
@@ -440,6 +441,7 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
 
 
 def _quantities(record: Recorder, energy: Ledger) -> dict[str, Quantity]:
+    """Return single numbers of a run: impacts, bodies at rest, heat and losses."""
     impacts = int((record.events.rows["kind"] == IMPACT).sum())
     resting = int((record.v[int(record.saved[0]) - 1] == 0.0).all(axis=1).sum())
     rubbed, loss = float(energy.total_friction_heat[-1]), float(energy.impact_loss[-1])

@@ -247,6 +247,7 @@ class Stepper:
         return Status.SOLVED, "the end time was reached"
 
     def _time(self, k: int) -> float:
+        """Return the time after k steps, that of the run [s]."""
         if k == self.count:
             return self.request.t_end
         return self.request.t_start + k * self.h
@@ -646,6 +647,7 @@ class Stepper:
     # ---- checkpoint and results
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint by name."""
         return {
             "q": StateArray(self.q),
             "v": StateArray(self.v),
@@ -660,6 +662,7 @@ class Stepper:
         }
 
     def _resume(self) -> None:
+        """Restore the state of a checkpoint, if there is one."""
         checkpoint = self.request.checkpoint
         if checkpoint is not None and (saved := checkpoint.load()) is not None:
             restore(self._state(), saved)

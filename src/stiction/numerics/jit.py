@@ -116,6 +116,7 @@ class _Native:
 
     @functools.cached_property
     def _numba_type_(self) -> Any:
+        """Numba type of the intrinsic in kernels that call it."""
         from numba.core.registry import cpu_target
 
         module, _, name = self.native_name.partition(":")

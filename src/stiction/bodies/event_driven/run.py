@@ -600,6 +600,7 @@ class Integrator:
     # ---- checkpoint and results
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint by name."""
         return {
             "q": StateArray(self.q),
             "v": StateArray(self.v),

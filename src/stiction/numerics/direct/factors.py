@@ -410,6 +410,7 @@ class Factors(abc.ABC):
         return right
 
     def _bad_right(self, got: str) -> str:
+        """Return the message for a right-hand side of a wrong shape."""
         why = "a right-hand side has one number for each equation"
         needs = f"shape ({self.n},) or ({self.n}, k)"
         return explain("Factors.solve", got, needs, why, "write several ones as columns")
@@ -439,6 +440,7 @@ class Factors(abc.ABC):
             self._check_growth(x, right)
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
+        """Raise an error if x is too large, with equations scaled to equal size."""
         # compute the growth for equations scaled to equal size, because their units are arbitrary
         sizes = abs(self._matrix).max(axis=1).toarray().reshape(-1, *[1] * (x.ndim - 1))
         with np.errstate(divide="ignore", invalid="ignore"):

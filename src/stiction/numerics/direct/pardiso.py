@@ -229,7 +229,11 @@ def _invalid(how: str) -> str:
 
 
 class PardisoWorkspace(Workspace):
-    """Workspace of PARDISO; holds the factors of one matrix at a time."""
+    """Workspace of PARDISO; holds the factors of one matrix at a time.
+
+    It has up to three handles: of the matrix itself, of the upper triangle of a symmetric matrix
+    for the inertia, and of the symmetric part with a Schur complement for the sign (`signs`).
+    """
 
     def __init__(self, threads: int | None) -> None:
         super().__init__()
@@ -241,6 +245,7 @@ class PardisoWorkspace(Workspace):
         self._parts: tuple[Pattern, _Handle, Ints, Ints] | None = None
 
     def _factorise(self, pattern: Pattern, data: Floats) -> PardisoFactors:
+        """Return factors: by the last analysis, else a new one, else one without two levels."""
         with contextlib.suppress(_LibraryError):
             if self._general is not None and self._general.fits:
                 factors = self._run(self._general, pattern, data)
@@ -257,6 +262,7 @@ class PardisoWorkspace(Workspace):
         return factors
 
     def _analyse(self, pattern: Pattern, data: Floats, *, two_levels: bool) -> PardisoFactors:
+        """Analyse the pattern anew, and factorise."""
         if self._general is not None:
             self._general.close()
             self._general = None
@@ -271,11 +277,13 @@ class PardisoWorkspace(Workspace):
         return factors
 
     def _run(self, handle: _Handle, pattern: Pattern, data: Floats) -> PardisoFactors:
+        """Factorise by an analysed handle."""
         self.factorisations += 1
         handle.run(FACTORISE, data)
         return PardisoFactors(handle, pattern, data, self)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
+        """Return the numbers of positive and negative eigenvalues of a symmetric matrix."""
         known = self._symmetric
         if known is not None:
             factors = self._factorise_upper(known, pattern, data)
@@ -294,6 +302,7 @@ class PardisoWorkspace(Workspace):
     def _factorise_upper(
         self, known: tuple[_Handle, Ints], pattern: Pattern, data: Floats
     ) -> PardisoFactors:
+        """Factorise the upper triangle of a symmetric matrix by an analysed handle."""
         handle, where = known
         self.factorisations += 1
         upper = np.append(data, 0.0)[where]
@@ -396,6 +405,7 @@ class PardisoFactors(Factors):
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
     def _current_handle(self) -> _Handle:
+        """Return the handle; raise an error if it has the factors of another matrix."""
         if self.handle.generation != self._generation:
             raise ModelError(_invalid("replaced by those of another matrix"))
         return self.handle
@@ -406,6 +416,7 @@ class PardisoFactors(Factors):
 
     @cached_property
     def _of_superlu(self) -> Factors:
+        """Factors of the same matrix by SuperLU, for the determinant."""
         # PARDISO does not return its permutations and scaling
         return self._workspace.superlu.factorise(self._matrix)
 

@@ -73,6 +73,7 @@ class SuperLUWorkspace(Workspace):
         return self._with_threshold(pattern, data, self._threshold)
 
     def _with_threshold(self, pattern: Pattern, data: Floats, threshold: float) -> SuperLUFactors:
+        """Return factors with a threshold of pivoting, see `linear_solvers.SuperLU`."""
         self.factorisations += 1
         if self._order is None:
             self.analyses += 1

@@ -138,6 +138,7 @@ def _motion_inside(local: Local) -> tuple[float, Floats]:
     shift = np.zeros((size, 1))
     shift[0] = -1.0
 
+    # inequalities for W x + q - t n in K*: all around the cones, or those that `at` violates
     def rows(at: Floats | None) -> tuple[Floats, Floats]:
         parts = [
             dual_cone_rows(
@@ -175,6 +176,7 @@ def _separating(local: Local) -> tuple[Floats, float] | None:
     matrices = -normals.T.reshape(n, size, n)
     constant = np.zeros(size)
 
+    # inequalities for -W^T n y in K*
     def rows(at: Floats | None) -> tuple[Floats, Floats]:
         parts = [
             dual_cone_rows(

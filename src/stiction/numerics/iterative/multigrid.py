@@ -175,6 +175,7 @@ class MultigridWorkspace(Workspace):
 
 
 def _pyamg() -> Any:
+    """Return the module pyamg, or raise an error that says how to install it."""
     try:
         import pyamg
     except ImportError as error:
