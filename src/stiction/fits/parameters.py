@@ -59,8 +59,10 @@ _RATIO = {"gamma": "beta"}
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
 # lower bound of positive parameters of a law in `OF_LAWS` that are not logarithmic, mu_static,
-# mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured
-_LEAST = 1e-6
+# mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured.
+# Without a measured normal force a coefficient has the size of the force: `Problem` gives a lower
+# bound for small forces
+LEAST = 1e-6
 # bounds of logarithms, so that exp does not overflow (at 709) and the products of two parameters
 # do not either
 _LARGEST_LOG = 600.0
@@ -233,11 +235,15 @@ class Coordinates:
     ----------
     parameters : the n fitted parameters
     fixed : {field: value} of the fields of the law that are not fitted
+    least : lower bound of coefficients of friction whose coordinate is no logarithm [1]
 
     Verified by: tests/unit/fits/test_parameters.py::test_every_point_is_a_law
     """
 
-    def __init__(self, parameters: Sequence[Parameter], fixed: Mapping[str, float]) -> None:
+    def __init__(
+        self, parameters: Sequence[Parameter], fixed: Mapping[str, float], least: float = LEAST
+    ) -> None:
+        self.least = least
         self.parameters, self.fixed = tuple(parameters), dict(fixed)
         self.size = len(self.parameters)
         names = [q.name for q in self.parameters]
@@ -313,11 +319,11 @@ class Coordinates:
             high[self._log] = np.minimum(np.log(high[self._log]), _LARGEST_LOG)
         # a coefficient of friction is positive
         positive = np.array([not q.may_equal_low for q in self.parameters])
-        low[~self._log & (low == 0.0) & positive] = _LEAST
+        low[~self._log & (low == 0.0) & positive] = self.least
         for i, j, _, ratio in self._pairs:
             # Bouc-Wen: |gamma| <= beta, or a loop creates energy, and beta + gamma > 0, or z has no
             # bound; see `laws.presliding`. Otherwise mu_static >= mu_kinetic
-            low[i], high[i] = (_LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
+            low[i], high[i] = (LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
             if profiled is not None and profiled[0] == i and j >= 0:
                 # the value of i is fixed, so that these conditions bound its partner: beta (whose
                 # coordinate is the logarithm) from below, mu_kinetic from above. The tiny numbers

@@ -23,7 +23,7 @@ from stiction.core.audit import Check
 from stiction.core.fields import rules_of
 from stiction.errors import ModelError, nearest
 from stiction.fits.curves.curve import Curve
-from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
+from stiction.fits.parameters import LEAST, OF_CURVES, Coordinates, Law, law_name, parameters_of
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip, Rig
 
@@ -36,6 +36,8 @@ Profiled = tuple[int, float] | None
 
 # values of fields without a default that are not fitted, if a law is given by its class
 _DEFAULTS: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
+# lower bound of coefficients over the largest measured ratio of force and normal force. Chosen
+_LEAST_FRACTION = 1e-3
 # residual, divided by the range of the data, for parameters without a valid law or solution: far
 # above any residual of a solution, and its square is representable
 _FAILED_RESIDUAL = 1e6
@@ -100,9 +102,10 @@ class Problem:
         self._rig = {f.name: getattr(rig, f.name) for f in dataclasses.fields(cast(Any, rig))}
         self.of_law = [q.field for q in self.parameters if q.owner == "law"]
         self._fixed = self._unfitted_fields()
-        self.coordinates = Coordinates(self.parameters, self._fixed)
         self.predictors = [Predictor(curve, rig, self.cls) for curve in self.curves]
         self.data = [np.asarray(curve.force, dtype=np.float64) for curve in self.curves]
+        least = min(LEAST, _LEAST_FRACTION * self._ratio_size())
+        self.coordinates = Coordinates(self.parameters, self._fixed, least)
         self.known_noise = noise_is_known(self.curves)
         self.scales = [
             np.asarray(c.noise) if c.noise is not None else np.ones(c.rows) for c in self.curves
