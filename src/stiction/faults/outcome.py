@@ -275,7 +275,8 @@ def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tupl
                 cells,
                 _CELLS_PER_ZONE,
                 None,
-                "cells per G L / (b sigma); with few, single cells slip alone: give more cells",
+                "cells per G L / (b sigma), for in-plane slip with G / (1 - nu) in place of G; if "
+                "they are few, single cells slip alone: give more cells",
                 kind=Kind.AT_LEAST,
             )
         )
