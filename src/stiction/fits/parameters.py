@@ -60,8 +60,8 @@ _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N",
 OF_CURVES = ("offset", "drift")
 # lower bound of positive parameters of a law in `OF_LAWS` that are not logarithmic, mu_static,
 # mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured.
-# Without a measured normal force a coefficient has the size of the force: `Problem` gives a lower
-# bound for small forces
+# Without a measured normal force a coefficient has the size of the force; for small forces
+# `Problem` gives a smaller bound
 LEAST = 1e-6
 # bounds of logarithms, so that exp does not overflow (at 709) and the products of two parameters
 # do not either
