@@ -1,9 +1,17 @@
-"""Where shapes touch: gap, normal and points of every contact between bodies, and with supports.
+"""Contact detection in the plane: gap, normal and points of the contacts of discs and polygons.
 
-A contact joins a body `first` and a body or support `second`. Its normal points from `second` to
-`first`; the tangent is the normal turned clockwise by 90 degrees. Polygons are convex, with their
-corners counterclockwise (`shapes` checks this). Two polygons have up to two contacts, the ends of
-the part of an edge that lies along the other polygon.
+A contact joins a body `first` and a body or support `second`. Its normal n points from `second` to
+`first`; the tangent is n turned clockwise by 90 degrees. The gap is the distance of the nearest
+points of both surfaces along n, negative where they overlap:
+
+    disc on half plane   n . (x_1 - x_2) - r
+    two discs            |x_1 - x_2| - r_1 - r_2,       n = (x_1 - x_2) / |x_1 - x_2|
+    disc on polygon      distance of the centre from the nearest edge or corner, minus r
+    corner on half plane or on the edge of a polygon    n . (x_corner - x_edge)
+
+Polygons are convex, with their corners counterclockwise (`shapes` checks this). Two polygons have
+up to two contacts, the ends of the part of an edge that lies along the other polygon. Each pair of
+surfaces whose bounding circles are near is examined. `contacts.Surfaces` calls these kernels.
 
 Source: Gottschalk, Lin, Manocha 1996, "OBBTree: a hierarchical structure for rapid interference
 detection" (separating axes); Sutherland, Hodgman 1974, "Reentrant polygon clipping".
@@ -31,8 +39,8 @@ __all__ = [
 
 DISC, POLYGON, HALF_PLANE = 0, 1, 2
 
-# largest number of corners of a polygon, and the offset that keeps features apart. The feature of a
-# contact is
+# largest number of corners of a polygon; it separates the numbers of features of different kinds.
+# The feature of a contact is
 #   disc with disc or half plane:  0
 #   polygon with half plane:       corner
 #   disc with polygon:             edge, or CORNERS_MOST + corner
@@ -49,7 +57,8 @@ class Surface(Struct):
     Attributes
     ----------
     kind : DISC, POLYGON or HALF_PLANE
-    start, stop : rows of its corners; of a half plane one row, its normal
+    start, stop : range of its rows in the array `corners` (k, 2) of all surfaces; a half plane has
+        one row, its unit normal
     radius : of a disc [m], else 0
     reach : largest distance of a point from the centre [m]; inf of a half plane
     """
@@ -86,7 +95,14 @@ class Contact(Struct):
 
 @kernel
 def turned_corners(surfaces: Table[Surface], corners: Matrix, pose: Matrix, out: Matrix) -> None:
-    """Write the corners of all surfaces, turned by the angles but not moved [m]."""
+    """Write the corners of all surfaces, turned by the angles but not moved [m].
+
+    Parameters
+    ----------
+    corners : (k, 2) corners of all surfaces, each about its centre, in the frame of its body [m]
+    pose : (m, 3) centres and angles of bodies, then of supports
+    out : (k, 2) corners about the centres, in the axes of the plane [m]
+    """
     for i in range(surfaces.shape[0]):
         c, s = math.cos(pose[i, 2]), math.sin(pose[i, 2])
         for k in range(surfaces[i].start, surfaces[i].stop):
@@ -107,7 +123,9 @@ def find_contacts(
 
     Parameters
     ----------
-    corners : as `turned_corners` writes them
+    corners : (k, 2) as `turned_corners` writes them [m]
+    n_body : number of bodies; supports follow, and two supports have no contact
+    within : largest gap [m]
     pose : (m, 3) centres and angles of bodies, then of supports
     out : filled in the order of pairs; where it is too short the number is larger than its length
 
@@ -138,7 +156,10 @@ def _of_pair(
     surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float,
     within: float, out: Table[Contact], count: int,
 ) -> int:  # fmt: skip
-    """Append the contacts of i and j, where d leads from j to i; return the number so far."""
+    """Append the contacts of surfaces i and j; return the number of contacts so far.
+
+    (dx, dy) is the vector from the centre of j to that of i [m]; `count` is the number before.
+    """
     a, b = surfaces[i].kind, surfaces[j].kind
     if b == HALF_PLANE:
         # its only row of corners is the unit normal; height of the centre above its line
@@ -184,7 +205,10 @@ def _append(
     out: Table[Contact], count: int, i: int, j: int, feature: int, gap: float,
     nx: float, ny: float, ax: float, ay: float, bx: float, by: float,
 ) -> int:  # fmt: skip
-    """Write a contact where there is room; return the number with it."""
+    """Write a contact where there is room; return the number of contacts with it.
+
+    (nx, ny) is the normal, (ax, ay) the arm of i, (bx, by) that of j; see `Contact`.
+    """
     if count < out.shape[0]:
         c = out[count]
         c.first, c.second, c.feature, c.gap = i, j, feature, gap
@@ -199,11 +223,14 @@ def _of_disc(
     surfaces: Table[Surface], corners: Matrix, disc: int, polygon: int, dx: float, dy: float,
     within: float, out: Table[Contact], count: int, swapped: bool,
 ) -> int:  # fmt: skip
-    """Append the contact of a disc and a polygon; d leads from the polygon to the disc.
+    """Append the contact of a disc and a polygon; return the number of contacts so far.
 
-    The nearest point of the polygon lies on the edge of largest distance, or at one of its ends.
+    (dx, dy) is the vector from the centre of the polygon to that of the disc [m]. `swapped` is True
+    if the polygon is the first body. The nearest point of the polygon lies on the edge of largest
+    distance, or at one of its ends.
     """
     start, stop, r = surfaces[polygon].start, surfaces[polygon].stop, surfaces[disc].radius
+    # the edge from whose line the centre has the largest distance
     best, edge = -math.inf, start
     for k in range(start, stop):
         after = k + 1 if k + 1 < stop else start
@@ -247,7 +274,11 @@ def _of_disc(
 def separation(
     surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float
 ) -> tuple[float, int]:
-    """Return the largest distance of j from an edge of i, and the edge; d leads from i to j."""
+    """Return the largest distance of polygon j from an edge of polygon i, and the edge.
+
+    This is a separating axis if the distance [m] is positive. The edge is the row of its first
+    corner. (dx, dy) is the vector from the centre of i to that of j [m].
+    """
     best, edge = -math.inf, surfaces[i].start
     for k in range(surfaces[i].start, surfaces[i].stop):
         after = k + 1 if k + 1 < surfaces[i].stop else surfaces[i].start
@@ -268,12 +299,13 @@ def _of_polygons(
     surfaces: Table[Surface], corners: Matrix, i: int, j: int, dx: float, dy: float,
     within: float, out: Table[Contact], count: int,
 ) -> int:  # fmt: skip
-    """Append the contacts of two polygons; d leads from j to i.
+    """Append the contacts of two polygons; return the number of contacts so far.
 
-    The edge of largest distance is the reference. Of the other polygon the edge that faces it most
-    is clipped to the reference's length, and both ends are contacts where they are near enough. If
-    nothing of it is left, there is no contact.
+    The edge of largest separation is the reference. Of the other polygon the edge that faces it
+    most is clipped to the reference's length, and both ends are contacts where they are near
+    enough. If nothing of it is left, there is no contact. (dx, dy) is the vector from j to i [m].
     """
+    # separating axes: the normals of the edges of both polygons
     of_i, edge_i = separation(surfaces, corners, i, j, -dx, -dy)
     if of_i > within:
         return count
@@ -293,6 +325,7 @@ def _of_polygons(
     length = math.sqrt(ex * ex + ey * ey)
     ex, ey = ex / length, ey / length
     nx, ny = ey, -ex
+    # the edge of the other polygon that is clipped
     k, following = _facing(surfaces, corners, other, nx, ny)
     # along the reference the other polygon's edge runs backwards
     first_x, first_y = dx + corners[following, 0], dy + corners[following, 1]

@@ -1,4 +1,10 @@
-"""Contacts of bodies in given places, and their frictional contact problem."""
+"""Contacts of bodies in the plane at given places, and their frictional contact problem.
+
+`Surfaces` has the shapes of all parts as arrays, from which `contact_kernels` computes gaps,
+normals and points of contact. `local_problem` assembles u = W r + q of these contacts: impulses r
+(n, 2) [N s], velocities u and q (n, 2) [m/s], and W = J M^-1 J^T in blocks of 2 x 2 [1/kg]
+(`impulse_kernels`). `mechanics.Mechanics` calls both in each step.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +39,8 @@ class Surfaces(NamedTuple):
 
     Attributes
     ----------
-    table : one element for each
-    corners : of all of them, each about its own centre [m]
+    table : (m,) kind, size and rows of corners of each
+    corners : (k, 2) of all of them, each about its own centre in the frame of its part [m]
     n_body : number of bodies
     """
 
@@ -43,7 +49,7 @@ class Surfaces(NamedTuple):
     n_body: int
 
     def turned(self, pose: Floats) -> Floats:
-        """Return the corners turned by the angles but not moved [m]."""
+        """Return (k, 2) corners turned by the angles but not moved [m]; pose (m, 3)."""
         turned = np.empty_like(self.corners)
         turned_corners(self.table, self.corners, pose, turned)
         return turned
@@ -51,7 +57,12 @@ class Surfaces(NamedTuple):
     def distance(self, turned: Floats, pose: Floats, i: int, j: int) -> float:
         """Return the distance of two polygons by separating axes, negative where they overlap [m].
 
-        Beside corners it is less than the distance of the nearest points.
+        Where two corners face each other it is less than the distance of the nearest points.
+
+        Parameters
+        ----------
+        turned : (k, 2) as `turned` returns
+        pose : (m, 3) centres and angles of bodies, then of supports
         """
         dx, dy = pose[j, :2] - pose[i, :2]
         of_i, _ = separation(self.table, turned, i, j, dx, dy)
@@ -75,7 +86,7 @@ class Surfaces(NamedTuple):
 
 
 def surfaces_of(system: RigidBodies) -> Surfaces:
-    """Return the surfaces of a system."""
+    """Return the surfaces of a system, in the order of its bodies, then of its supports."""
     parts: list[RigidBody | Support] = [*system.bodies, *system.supports]
     table, corners = Surface.table(len(parts)), [part.shape.corners for part in parts]
     ends = np.cumsum([0, *map(len, corners)])
@@ -91,6 +102,10 @@ def refuse_overlap(
 ) -> None:
     """Raise an error if a contact at the start is deeper than `most` [m].
 
+    Parameters
+    ----------
+    where : name of the field, for the message
+    found : contacts in the plane or in space
     other : a second remedy, for the message
     """
     if not len(found) or -found["gap"].min() <= most:
@@ -108,7 +123,7 @@ def refuse_overlap(
 
 
 def name_of(n_body: int, k: int) -> str:
-    """Return the name of a body or support by its number from 0."""
+    """Return "body 1", "support 1" and so on for the number k of a part, from 0."""
     return f"body {k + 1}" if k < n_body else f"support {k + 1 - n_body}"
 
 
@@ -119,15 +134,18 @@ def local_problem(
 
     Parameters
     ----------
+    inverse : (m, 3) reciprocal masses and moments of inertia, 0 of supports
     mu : (n,) coefficients of friction, or one of all contacts
     """
     n = len(contacts)
+    # contacts of body b are of_body[first[b]:first[b + 1]], in rising order; supports have none
     ends = np.concatenate([contacts["first"], contacts["second"]])
     rows = np.tile(np.arange(n), 2)
     moves = ends < n_body
     order = np.lexsort((rows[moves], ends[moves]))
     of_body = rows[moves][order]
     first = np.searchsorted(ends[moves][order], np.arange(n_body + 1)).astype(np.int64)
+    # two contacts of one body have a block of W; those that share two bodies are counted twice here
     most = int((np.diff(first) ** 2).sum())
     blocks, column = np.zeros((most, 2, 2)), np.zeros(most, np.int64)
     start, diagonal = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
@@ -137,6 +155,7 @@ def local_problem(
     )  # fmt: skip
     blocks, column = blocks[: start[n]], column[: start[n]]
     own = blocks[diagonal]
+    # rho of the solver is 1 / the largest eigenvalue of the diagonal block of each contact:
     # the largest eigenvalue of a symmetric 2 x 2 matrix
     half = 0.5 * (own[:, 0, 0] + own[:, 1, 1])
     largest = half + np.hypot(0.5 * (own[:, 0, 0] - own[:, 1, 1]), own[:, 0, 1])

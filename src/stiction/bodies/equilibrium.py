@@ -1,10 +1,16 @@
-"""Whether bodies may rest where they are, and whether they must.
+"""Equilibria of rigid bodies: whether they may rest where they are, and whether they must.
 
-They *may* rest if contact forces exist that balance all loads inside the friction cones. In the
-plane a linear programme decides; in space one decides with planes that cut off what lies outside
-the cones. They *must* rest if no other acceleration obeys Coulomb's law: that is the uniqueness of
-the velocities of the frictional contact problem. A pile that may rest and of which it is not proven
-that it must can also move under the same loads.
+Bodies *may* rest if contact forces r inside the friction cones balance all loads f,
+
+    J^T r + f = 0,   |r_t| <= mu r_n.
+
+In the plane a linear programme decides (limit analysis with friction, as Livesley 1978 for arches);
+in space linear programmes with cutting planes decide (`friction_problem.programmes`). Bodies *must*
+rest if no other acceleration obeys Coulomb's law: that is the uniqueness of the velocities of the
+frictional contact problem (`friction_problem.uniqueness`). A pile that may rest and of which it is
+not proven that it must can also move under the same loads.
+
+`rests` returns both answers, `steepest_rest` the largest tilt at which the first one is yes.
 """
 
 from __future__ import annotations
@@ -84,12 +90,13 @@ class _Statics(NamedTuple):
 
     Attributes
     ----------
+    m : masses, loads and surfaces of the whole system
     contacts : (c,) table
     mu : (c,) coefficients of friction
-    rows : (n, k, c, d) J^T: loads on bodies by unit forces of contacts
+    rows : (n, k, c, d) J^T: loads on bodies by unit forces of contacts [1], [m]
     loads : (n, k) loads on bodies; in space moments are about principal axes [N], [N m]
     reach : (n,) sizes of the bodies [m]
-    hinged : (n, k, h) loads on bodies by unit forces of the conditions of hinges
+    hinged : (n, k, h) G^T: loads on bodies by unit forces of the h conditions of hinges
     links : (l, 2) numbers of the bodies and supports that hinges join
     """
 
@@ -195,6 +202,7 @@ def steepest_rest(
         try_ = "remove `springs`, `force` and `moment`."
         raise ModelError("steepest_rest.system", got, needs, why, try_)
     statics = _statics(system)
+    # unit vector normal to gravity to which it turns
     side = _direction(system, towards)
     if _forces(statics) is None:
         return float("nan")
@@ -247,6 +255,7 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
     pose, still = m.pose(0.0, q), np.zeros_like(m.velocity(v))
     contacts: Table[Any] = m.contacts(pose, ROUNDED * system.size)
     rows = np.zeros((*v.shape, len(contacts), m.components))
+    # J^T by columns of J: the velocities of contacts if one component of one body moves
     for place in np.ndindex(v.shape):
         unit = still.copy()
         unit[place] = 1.0
@@ -309,6 +318,7 @@ def _programme(statics: _Statics, loads: Floats) -> Floats | None:
     size = count + hinged + factor
     parts = np.eye(size)
 
+    # inequalities |r_t| <= part mu r_n: all around the cones, or those that the point `at` violates
     def cones(at: Floats | None, part: float = 1.0) -> tuple[Floats, Floats]:
         rows = [np.zeros((0, size))]
         # cones have no constants: their violation is relative to the largest force
@@ -330,6 +340,7 @@ def _programme(statics: _Statics, loads: Floats) -> Floats | None:
             rounds=_MOST_ROUNDS,
         )
 
+    # least total normal force with r_n >= 0; or the largest factor, from 0 to _STEEPEST
     objective = np.zeros(size)
     limits = -parts[:count:d]
     bounds = np.zeros(len(limits))
@@ -347,24 +358,32 @@ def _programme(statics: _Statics, loads: Floats) -> Floats | None:
     else:
         found = solved(objective)
     if found.status not in ("optimal", "infeasible"):
-        raise SolveError(
-            explain(
-                "rests",
-                f"no answer of the linear programmes ({found.status})",
-                "forces that balance the loads, or a proof that there are none",
-                "loads or sizes of bodies that touch may differ by too many orders of magnitude; "
-                "in space the answer may lie within rounding of the friction bound, or friction "
-                "may be at its bound at many contacts.",
-                "change the coefficients of friction a little, or solve a run by TimeStepper.",
-            )
-        )
+        raise _not_decided(found.status)
     if found.status == "infeasible":
         return None
     return np.append(scale * found.point[:count], found.point[count + hinged :])
 
 
+def _not_decided(status: str) -> SolveError:
+    """Return the error if the linear programmes have no answer."""
+    return SolveError(
+        explain(
+            "rests",
+            f"no answer of the linear programmes ({status})",
+            "forces that balance the loads, or a proof that there are none",
+            "loads or sizes of bodies that touch may differ by too many orders of magnitude; "
+            "in space the answer may lie within rounding of the friction bound, or friction "
+            "may be at its bound at many contacts.",
+            "change the coefficients of friction a little, or solve a run by TimeStepper.",
+        )
+    )
+
+
 def _must(statics: _Statics, forces: Floats) -> tuple[str, str]:
-    """Return whether zero velocities are the only solution of the contact problem."""
+    """Return whether zero velocities are the only solution of the contact problem, and why.
+
+    The first entry is "yes" or "not decided", the second one the criterion that decided.
+    """
     m, contacts = statics.m, statics.contacts
     if len(statics.links):
         return "not decided", "bodies with hinges are not examined"

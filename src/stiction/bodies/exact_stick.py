@@ -1,10 +1,16 @@
-"""Stick is exact: velocities that closed contacts fix have no rounding.
+"""Exact stick in the plane: velocities that closed contacts fix get no rounding.
 
 Rounding leaves velocities of 1e-16 m/s in a body that rests, and a million steps add them up. A
-contact that sticks fixes two velocities of its body relative to the other, a closed one that slips
-fixes one. Where these conditions determine all velocities of a body, or of
-a group of bodies, the velocities are those of the support. Where they leave one or two free, as of
-a box that slides or a disc that rolls, the velocities are projected onto those.
+contact that sticks gives a body two conditions J (v - v_support) = 0, a closed one that slips gives
+one. Where these conditions determine all three velocities of a body, or all of a group of bodies,
+the velocities are those of the support. Where they leave one or two free, as of a box that slides
+or a disc that rolls, the velocities are projected onto the null space of the conditions.
+
+The order in `stop_resting`: bodies fixed one after the other (`spread_labels`), then bodies fixed
+only together (`label_groups`), then projections (`project_moving`), which need all fixed bodies.
+The label of a part is 0 if nothing fixes it; else it is 1 plus the number of the support, from 0,
+whose velocity it has. `mechanics.Mechanics` calls this after each step, `event_driven.run` after
+each event. Source: docs/decisions/40, "Exact stick".
 """
 
 from __future__ import annotations
@@ -50,7 +56,8 @@ def sticking(r: Floats, free: Floats, after: Floats, mu: Floats) -> tuple[Bools,
 
     Parameters
     ----------
-    r, free, after : (n, 2) or (n, 3) impulses, and velocities without them and with them
+    r, free, after : (n, 2) or (n, 3) impulses [N s], and velocities without them and with them
+        [m/s], normal components first
     mu : (n,) coefficients of friction
     """
     # impulses of surfaces that graze are rounding, and so is their direction
@@ -76,6 +83,7 @@ def stop_resting(
 
     Verified by: tests/unit/bodies/test_exact_stick.py::test_bodies_that_stick_rest_to_the_last_bit
     """
+    # conditions of each contact: sizes (n,) is 0 if it is open, 1 if it slips, 2 if it sticks
     rows, sizes = _rows(contacts, closed, stick, reach)
     if not len(rows):
         return 0
@@ -104,7 +112,11 @@ def support_labels(v: Floats, n_body: int) -> npt.NDArray[np.int64]:
 def _rows(
     contacts: Table[Contact], closed: Bools, stick: Bools, reach: Floats
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return (n, 2, 2, 3) rows of J of both bodies, moments over the bodies' sizes, and counts."""
+    """Return rows of J, and the numbers (n,) of those that hold: 0 open, 1 slip, 2 stick.
+
+    The rows (n, 2, 2, 3) are those of each contact, body (first, second), direction (normal,
+    tangent) and velocity (x, y, spin); moments are over the sizes of the bodies [1].
+    """
     n, normal = len(contacts), np.asarray(contacts["normal"])
     tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
     rows = np.zeros((n, 2, 2, 3))
@@ -124,6 +136,8 @@ def spread_labels(
     label: Integers,
 ) -> None:  # fmt: skip
     """Give a body the label of its neighbours where contacts with them fix it.
+
+    The conditions A of a body have full rank if their Gram matrix A^T A (3, 3) is regular.
 
     Parameters
     ----------
@@ -163,10 +177,10 @@ def project_moving(
     rows: npt.NDArray[np.float64], sizes: Integers, first: Integers, second: Integers,
     label: Integers, reach: Vector, v: Matrix, n_body: int,
 ) -> None:  # fmt: skip
-    """Remove what contacts with fixed bodies forbid from the velocities of bodies, in place.
+    """Project velocities of bodies onto those that contacts with fixed bodies leave free, in place.
 
     Of the rows of a body the pair that is farthest from parallel leaves one direction, their cross
-    product; parallel rows leave two.
+    product; parallel rows leave two. Parameters are as of `stop_resting` and `spread_labels`.
     """
     mine, free = np.zeros((2 * sizes.shape[0], 3)), np.zeros(3)
     for body in range(n_body):
@@ -206,7 +220,7 @@ def project_moving(
 
 @kernel
 def _free_direction(mine: Matrix, count: int, out: Vector) -> bool:
-    """Write the cross product of the two rows farthest from parallel; False where all are."""
+    """Write the cross product of the two rows farthest from parallel; False if all are parallel."""
     best = 0.0
     for i in range(count):
         for j in range(i + 1, count):
@@ -241,11 +255,17 @@ def label_groups(
     label: npt.NDArray[np.int64],
     n_body: int,
 ) -> None:
-    """Give groups of bodies that are fixed only together the label of their neighbours.
+    """Give groups of bodies that are fixed only together the label of their neighbours, in place.
+
+    A group has the conditions A v = 0 of all its contacts. Its free motions are the null space of
+    A, from a singular value decomposition; a body that none of them moves is fixed.
 
     Parameters
     ----------
     rows : (n, 2, k, size) rows of J for first and second body; of a body size velocities
+    sizes : (n,) how many of the k rows hold
+    first, second : (n,) numbers of the bodies or supports of each contact
+    label : (m,) labels of bodies, then of supports
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -258,6 +278,7 @@ def label_groups(
     links = coo_array((np.ones(len(inner)), (first[inner], second[inner])), shape=shape)
     count, group = connected_components(links, directed=False)
     for one in range(count):
+        # bodies of the group that are not fixed yet; supports around them have one velocity
         bodies = np.flatnonzero((group == one) & (label[:n_body] == 0))
         if not 2 <= len(bodies) <= _MOST_GROUP:
             continue

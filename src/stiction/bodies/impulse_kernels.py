@@ -1,9 +1,16 @@
-"""The contact problem of a step: the matrix W = J M^-1 J^T, velocities of contacts, impulses.
+"""The Delassus matrix W = J M^-1 J^T of contacts in the plane, and products with J and J^T.
 
 A contact has two rows of J, for the normal and the tangential velocity of its point on the first
 body relative to that on the second: (n, a x n) and (t, a x t) for the first body, whose arm is a,
-and the same with the other sign for the second. t is the normal turned by 90 degrees with the
-clock.
+and the same with the other sign for the second. t is the normal n turned clockwise by 90 degrees.
+A body has the velocities (v_x, v_y, spin), and M is diagonal: mass, mass, moment of inertia. So
+
+    u = J v,   v+ = v + M^-1 J^T r,   u+ = u + W r
+
+with velocities u (c, 2) of contacts [m/s] and impulses r (c, 2) on their first bodies [N s].
+`mechanics`, `contacts` and `event_driven` call these kernels.
+
+Source: Acary, Brogliato 2008, Numerical Methods for Nonsmooth Dynamical Systems (the problem).
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ __all__ = ["add_impulses", "contact_matrix", "contact_velocities", "group_contac
 
 @kernel
 def _row(c: Contact, of_first: bool, tangential: bool) -> tuple[float, float, float]:
-    """Return a row of J for one of the two bodies."""
+    """Return a row of J of one of the two bodies: factors of v_x, v_y and spin."""
     arm = c.arm_first if of_first else c.arm_second
     x, y = (c.normal[1], -c.normal[0]) if tangential else (c.normal[0], c.normal[1])
     turn = arm[0] * y - arm[1] * x
@@ -30,7 +37,13 @@ def _row(c: Contact, of_first: bool, tangential: bool) -> tuple[float, float, fl
 def group_contacts(contacts: Table[Contact], n_body: int, out: Integers) -> int:
     """Write the number of the group of each contact; return how many groups there are.
 
-    Contacts of a group act on each other through bodies; supports do not connect them.
+    Contacts of a group act on each other through bodies; supports do not connect them. The groups
+    are the connected components of the graph of bodies, by union-find with path halving.
+
+    Parameters
+    ----------
+    contacts : (c,) in the plane or in space; only `first` and `second` are used
+    out : (c,) numbers of groups, from 0 in the order of their first contacts
     """
     parent = np.arange(n_body)
     for k in range(contacts.shape[0]):
@@ -65,6 +78,7 @@ def contact_velocities(contacts: Table[Contact], v: Matrix, out: Matrix) -> None
     Parameters
     ----------
     v : (m, 3) velocities and spins of bodies, then of supports
+    out : (c, 2) velocities u [m/s]
     """
     for k in range(contacts.shape[0]):
         c = contacts[k]
@@ -81,7 +95,7 @@ def contact_velocities(contacts: Table[Contact], v: Matrix, out: Matrix) -> None
 def add_impulses(
     contacts: Table[Contact], r: Matrix, inverse: Matrix, v: Matrix
 ) -> None:  # fmt: skip
-    """Add M^-1 J^T r to the velocities of bodies.
+    """Add M^-1 J^T r to the velocities v (m, 3) of bodies and supports, in place.
 
     Parameters
     ----------
@@ -102,7 +116,7 @@ def add_impulses(
 
 @kernel
 def _add_block(c: Contact, d: Contact, body: int, inverse: Matrix, block: Matrix) -> None:
-    """Add J_c M^-1 J_d^T of a body that both contacts share."""
+    """Add the term J_c M^-1 J_d^T of a body that both contacts share to a block (2, 2) of W."""
     for i in range(2):
         x, y, turn = _row(c, c.first == body, i == 1)
         x, y, turn = x * inverse[body, 0], y * inverse[body, 1], turn * inverse[body, 2]
@@ -116,10 +130,13 @@ def contact_matrix(
     contacts: Table[Contact], inverse: Matrix, n_body: int, first: Integers, of_body: Integers,
     blocks: Stack, start: Integers, column: Integers, diagonal: Integers, place: Integers,
 ) -> None:  # fmt: skip
-    """Write W in blocks, in the order of their columns.
+    """Write W in blocks of 2 x 2 (block compressed rows), in the order of their columns.
+
+    Block (c, d) is the sum of J_c M^-1 J_d^T over the bodies that contacts c and d share.
 
     Parameters
     ----------
+    inverse : (m, 3) reciprocal masses and moments of inertia, 0 of supports
     first, of_body : the contacts of body b are of_body[first[b]:first[b + 1]], in rising order
     blocks, start, column, diagonal : as of `friction_problem.gauss_seidel`; blocks are zero before
     place : (n,) work, -1 before and after
@@ -129,6 +146,7 @@ def contact_matrix(
     count = 0
     for k in range(contacts.shape[0]):
         c = contacts[k]
+        # columns of this row: all contacts of both bodies, in rising order
         start[k] = count
         for side in range(2):
             body = c.first if side == 0 else c.second

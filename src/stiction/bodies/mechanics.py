@@ -1,4 +1,13 @@
-"""Masses, loads, surfaces and supports of rigid bodies, as both methods need them."""
+"""Masses, loads, surfaces and supports of rigid bodies in the plane, as arrays for both methods.
+
+A part is a body or a support; supports are numbered after the bodies. Arrays of bodies have n rows,
+those of all parts m rows. The three columns of a place q are x, y [m] and the angle [rad], those of
+a velocity v are v_x, v_y [m/s] and the spin [rad/s], those of a load two forces [N] and a moment
+[N m]. The mass matrix is diagonal: (mass, mass, moment of inertia) of each body.
+
+`run.Stepper` and `event_driven.run.Integrator` make a `Mechanics` of a system and call its methods;
+`space.mechanics.SpatialMechanics` has the same methods for bodies in space.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +38,15 @@ class Mechanics:
 
     Attributes
     ----------
-    components : of the velocity of a contact, and of that of a centre of mass
+    components : number of components of the velocity of a contact, and of that of a centre of mass
     tolerance : of contact problems, relative; Newton's method ends far below it
+    n, size : number of bodies, and smallest thickness of one [m]
+    poisson : whether the impact law is Poisson's, else Newton's
+    mass, force : (n, 3) diagonal of the mass matrix [kg], [kg m^2]; constant loads [N], [N m]
+    inverse : (m, 3) reciprocals of the masses, 0 of supports
+    reach : (m,) largest distance of a point of a part from its centre [m]
+    arms : (n, 3) factors 1, 1, reach: with them the three velocities of a body are all in [m/s]
+    support_pose, support_velocity : places of supports at the start, and their velocities
     separate : (m, m) whether two parts never touch
     """
 
@@ -49,7 +65,6 @@ class Mechanics:
         self.separate = system.separate()
         self._all_touch = not self.separate.any()
         self.reach = np.asarray(self.surfaces.table["reach"])
-        # lengths that make velocities of the three components
         self.arms = np.ones((self.n, 3))
         self.arms[:, 2] = self.reach[: self.n]
         self.support_pose = system.places()[self.n :]
@@ -88,14 +103,14 @@ class Mechanics:
         return np.asarray(self.force + (elastic + viscous)[..., : self.n, :])
 
     def sizes(self, time: Floats | float, q: Floats, v: Floats) -> Floats:
-        """Return (..., n, 3) sums of absolute loads, to which their rounding is relative."""
+        """Return (..., n, 3) sums of absolute loads, to which rounding is relative [N], [N m]."""
         if self.springs is None:
             return np.abs(self.force)
         own = self.springs.sizes(self.pose(time, q), self.velocity(v))
         return np.asarray(np.abs(self.force) + own)
 
     def largest_load(self, time: Floats | float, q: Floats, v: Floats) -> Floats | float:
-        """Return the largest acceleration of a surface by loads (..., 1, 1) [m/s^2]."""
+        """Return a bound of the acceleration of surfaces by loads, (..., 1, 1) [m/s^2]."""
         if self.springs is None:
             return self._load
         each = self.arms * self.sizes(time, q, v) / self.mass
@@ -117,12 +132,12 @@ class Mechanics:
         return max(own, float(np.abs(self.support_velocity).max(initial=0.0)))
 
     def rounding(self, q: Floats) -> float:
-        """Return the rounding of gaps [m]: that of coordinates of bodies and supports."""
+        """Return the rounding of gaps [m]: 64 eps times the largest coordinate or size."""
         largest = max(float(np.abs(q[:, :2]).max()), float(self.reach[: self.n].max()))
         largest = max(largest, float(np.abs(self.support_pose[:, :2]).max(initial=0.0)))
         return 64.0 * float(np.finfo(float).eps) * largest
 
-    # ---- what a time step needs; `space.mechanics` has the same methods
+    # ---- methods that a time step calls; `space.mechanics` has the same ones
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n, 3) places and velocities at the start."""
@@ -135,7 +150,11 @@ class Mechanics:
     def end(
         self, q: Floats, halfway: Floats, mean: Floats, after: Floats, h: float
     ) -> tuple[Floats, Floats]:
-        """Return places and velocities at the end of a step; its mean velocities are `mean`."""
+        """Return places and velocities at the end of a step of length h from q.
+
+        `mean` are its mean velocities, `after` those after its impulses. The places `halfway` at
+        its middle are for bodies in space only.
+        """
         return q + h * mean, after
 
     def given_loads(self, halfway: Floats) -> Floats:
@@ -165,7 +184,7 @@ class Mechanics:
         return u
 
     def problem(self, contacts: Table[Contact], q: Floats) -> Local:
-        """Return the frictional contact problem with velocities `q` before contact forces."""
+        """Return the problem u = W r + q; q (c, 2) are velocities before contact forces [m/s]."""
         return local_problem(contacts, self.inverse, self.n, q, self.mu(contacts))
 
     def add_impulses(self, contacts: Table[Contact], r: Floats, v: Floats) -> None:
@@ -179,7 +198,7 @@ class Mechanics:
         exact_stick.stop_resting(contacts, closed, stick, self.reach, v, self.n)
 
     def in_axes(self, contacts: Table[Contact], r: Floats) -> Floats:
-        """Return (c, 2) impulses or forces in the axes of x and y."""
+        """Return (c, 2) components along x and y of impulses or forces r, normal and tangential."""
         normal = np.asarray(contacts["normal"])
         tangent = np.stack([normal[:, 1], -normal[:, 0]], axis=1)
         return np.asarray(r[:, :1] * normal + r[:, 1:] * tangent)

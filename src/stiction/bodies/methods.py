@@ -1,4 +1,8 @@
-"""The methods that solve rigid bodies."""
+"""The two methods that solve rigid bodies: Moreau-Jean time stepping and event-driven integration.
+
+The classes have the parameters of a method and check them. Their method `solve` imports and calls
+the engine: `bodies.run` (`bodies.space.run` in space), or `bodies.event_driven.run`.
+"""
 
 from __future__ import annotations
 

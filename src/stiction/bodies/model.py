@@ -1,4 +1,10 @@
-"""The model of rigid bodies: bodies, supports, gravity, friction and restitution."""
+"""The model of rigid bodies in the plane: bodies, supports, gravity, friction and restitution.
+
+`RigidBodies` has bodies of finite mass and supports whose motion is given. Where surfaces touch,
+Signorini's condition, Coulomb's law and an impact law hold. The classes only check and store the
+input: `mechanics.Mechanics` converts it to arrays, and the methods of `methods` compute the motion.
+A place is (x, y, angle) [m], [rad], a velocity (v_x, v_y, spin) [m/s], [rad/s].
+"""
 
 from __future__ import annotations
 
@@ -301,6 +307,7 @@ class RigidBodies(BodySystem):
         return np.asarray(own + mass * np.array([*self.gravity, 0.0]))
 
     def _check_overlap(self) -> None:
+        """Raise an error if parts that may touch overlap at the start."""
         from stiction.bodies.contacts import refuse_overlap, surfaces_of
 
         found = surfaces_of(self).contacts(self.places(), 0.0)

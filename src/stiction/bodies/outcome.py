@@ -1,4 +1,10 @@
-"""Builds the run of rigid bodies: results, events, ledger, determinism, audit."""
+"""Build the `Run` of rigid bodies: variables, events, energy ledger, losses, audit.
+
+`build_run` is for time steps in the plane; `space.run` and `event_driven.outcome` call `assembled`
+or `run_of` with their own checks. The numbers come from a `Recorder`, whose arrays have one row for
+each saved time; the audit compares the worst values of a run (`History.worst`) with the limits
+below.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,18 @@ from stiction.bodies.contacts import Surfaces, name_of
 from stiction.bodies.joints.springs import Springs
 from stiction.bodies.mechanics import Mechanics
 from stiction.bodies.model import RigidBodies
-from stiction.bodies.record import IMPACT, KINDS, LOSSES, MODES, Recorder
+from stiction.bodies.record import (
+    DISSIPATION,
+    IMPACT,
+    IMPACT_LOSS,
+    KINDS,
+    LOSSES,
+    MODES,
+    STORED,
+    VISCOUS_HEAT,
+    WORK,
+    Recorder,
+)
 from stiction.core.audit import Check, Kind, Line
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
@@ -48,7 +65,8 @@ Floats = npt.NDArray[np.float64]
 LEDGER, RESIDUAL = 1e-10, 1e-10
 UNSEEN = "whether the velocities after each step are unique is not decided"
 _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
-# at states without an acceleration, with several, and near the boundary of these cases
+# the solution that a run takes at states without an acceleration, with several, and near the
+# boundary of these cases: in the order of `record.LOSSES`
 _CHOICES = (
     "the impulses of the step, which remain finite as the step tends to zero",
     "the velocities after the step that were found first",
@@ -75,10 +93,11 @@ class History:
     Attributes
     ----------
     record : saved states, pairs, events
-    surfaces : of bodies and supports
-    worst : (5, 2) ERROR to HINGES: largest residual, overlap over the size of the system, turn
-        [rad], motion of surfaces over the smallest thickness, of a step, and gap of a hinge over
-        the size of the system; with their times [s]
+    surfaces : shapes of bodies, then of supports
+    worst : (5, 2) largest values of a step, and their times [s]. The rows ERROR to HINGES are the
+        relative residual of a contact problem, the overlap over the smallest thickness of a body,
+        the rotation [rad], the motion of surfaces over the smallest thickness of a part, and the
+        gap of a hinge over the smallest thickness of a body
     counts : (5,) SWEEPS to UNDECIDED: sweeps, linear systems, steps with reduced restitution, most
         contacts at once, groups whose accelerations may not be unique
     steps, step : number and length [s]
@@ -188,12 +207,12 @@ def assembled(
     energy = Ledger(
         time=record.save[:count],
         kinetic=record.energy[:count, 0].copy(),
-        stored=record.energy[:count, 4].copy(),
-        external_work=record.energy[:count, 1].copy(),
+        stored=record.energy[:count, 1 + STORED].copy(),
+        external_work=record.energy[:count, 1 + WORK].copy(),
         friction_heat=heat if heat.shape[1] else np.zeros((count, 1)),
-        viscous_heat=record.energy[:count, 5].copy(),
-        impact_loss=record.energy[:count, 2].copy(),
-        algorithmic=record.energy[:count, 3].copy(),
+        viscous_heat=record.energy[:count, 1 + VISCOUS_HEAT].copy(),
+        impact_loss=record.energy[:count, 1 + IMPACT_LOSS].copy(),
+        algorithmic=record.energy[:count, 1 + DISSIPATION].copy(),
     )
     of_pair = ("time", "contact", "component")[: tangential.ndim]
     forces = {
@@ -223,7 +242,10 @@ def assembled(
 
 
 def _of_pairs(record: Recorder, count: int) -> tuple[Floats, Floats, Floats]:
-    """Return (t, pair) heat and normal forces at the saved times, and tangential ones."""
+    """Return heat [J], normal and tangential forces [N] of pairs at the saved times.
+
+    The first two are (t, pair); the last one is (t, pair), in space (t, pair, 3).
+    """
     rows = record.samples.rows
     heat, normal = (np.zeros((count, len(record.pairs))) for _ in range(2))
     tangential = np.zeros((*heat.shape, *rows["tangential"].shape[1:]))
@@ -296,6 +318,7 @@ def _outlines(system: RigidBodies, surfaces: Surfaces) -> dict[str, Variable]:
 
 
 def _events(record: Recorder, modes: Sequence[str]) -> EventLog:
+    """Return the event log; contacts are numbers of pairs from 1."""
     events = record.events.rows
     pairs = record.pairs.rows[events["pair"]] if len(events) else np.zeros((0, 2), np.int64)
     return EventLog(
@@ -316,7 +339,9 @@ def _events(record: Recorder, modes: Sequence[str]) -> EventLog:
 def losses_of(
     system: RigidBodies | SpatialBodies, record: Recorder, choices: Sequence[str]
 ) -> list[Loss]:
-    """Return impacts whose order matters, and accelerations that are none or several, by time.
+    """Return the losses of determinism in the order of their times.
+
+    They are simultaneous impacts whose order matters, and states with no acceleration or several.
 
     Parameters
     ----------
@@ -338,9 +363,10 @@ def losses_of(
 
 
 def ledger_line(system: RigidBodies | SpatialBodies, energy: Ledger) -> Line:
-    """Return the check of the imbalance; what loads do over a rounding of places is none.
+    """Return the check of the relative energy imbalance.
 
-    Bodies at rest may have no other energy than that of their rounding.
+    An imbalance below the work of all loads over the rounding of places, eps times the size of a
+    body, counts as 0: bodies at rest may have no other energy than this.
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_bodies_that_rest_without_friction
     """
@@ -353,6 +379,7 @@ def ledger_line(system: RigidBodies | SpatialBodies, energy: Ledger) -> Line:
 
 
 def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> tuple[Check, ...]:
+    """Return the audit of time steps: each line has a value, its limit, a text and a time."""
     (error, at_error), (overlap, at_overlap), (turn, at_turn), (motion, at_motion), hinge = (
         h.worst.tolist()
     )
@@ -414,6 +441,7 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
 
 
 def _quantities(record: Recorder, energy: Ledger) -> dict[str, Quantity]:
+    """Return single numbers of a run: impacts, bodies at rest, heat and losses."""
     impacts = int((record.events.rows["kind"] == IMPACT).sum())
     resting = int((record.v[int(record.saved[0]) - 1] == 0.0).all(axis=1).sum())
     rubbed, loss = float(energy.total_friction_heat[-1]), float(energy.impact_loss[-1])

@@ -2,10 +2,15 @@
 
 A time step has impulses where the contact law has no acceleration, and takes one solution of
 several. Both can occur where the friction of a contact that slips changes the sign of its inverse
-effective mass, p = W_nn - mu s W_nt <= 0. Groups with such a contact are examined as `EventDriven`
-examines them at an event.
+effective mass,
 
-Source: Genot, Brogliato 1999.
+    p = W_nn - mu s W_nt <= 0,   W_nn = sum 1 / m + a_t^2 / I,   W_nt = -sum a_t a_n / I,
+
+with the direction s of slip and sums over both bodies, whose arms to the contact are a. Groups of
+contacts with such a contact are examined as `EventDriven` examines them at an event: all modes are
+enumerated (`event_driven.modes`). `run.Stepper` calls `paradoxes` at the end of each step.
+
+Source: Genot, Brogliato 1999, Eur. J. Mech. A/Solids 18, 653 (Painleve's rod).
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""What systems of rigid bodies in the plane and in space share: numbers, friction, springs."""
+"""Base class of systems of rigid bodies in the plane and in space: checks of their parts.
+
+A part is a body or a support. Users give numbers of parts from 1, bodies first; arrays have m rows
+from 0. `model.RigidBodies` and `space.model.SpatialBodies` inherit this class and call its checks
+of laws, hinges, pairs and springs when they are made; `Mechanics` reads `contact_numbers` and
+`separate`.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +70,10 @@ class BodySystem(Declared):
         return float(min(body.shape.thickness for body in self.bodies))
 
     def contact_numbers(self) -> tuple[Floats, Floats]:
-        """Return (m, m) coefficients of friction and of restitution of bodies, then supports."""
+        """Return two (m, m) symmetric arrays for pairs of parts: friction and restitution [1].
+
+        They have the values of the system, and those of `pairs` where these give one.
+        """
         count = self.n + len(self.supports)
         mu = np.full((count, count), float(self.law.mu))  # type: ignore[arg-type]
         e = np.full((count, count), float(self.restitution))
@@ -99,7 +108,10 @@ class BodySystem(Declared):
         return out
 
     def _check_parts(self, name: str, first: int, second: int, why: str) -> None:
-        """Raise unless two numbers are those of a body and another part."""
+        """Raise unless `first` and `second`, from 1, are the numbers of a body and another part.
+
+        name : of the field, for the message; why : reason for the message
+        """
         count = self.n + len(self.supports)
         parts = f"(bodies: {self.n}, supports: {len(self.supports)})"
         got = f"the parts {first} and {second} {parts}"
@@ -135,6 +147,7 @@ class BodySystem(Declared):
                 raise ModelError(name, got, needs, why, "leave `impact_law` or `law` out.")
 
     def _check_pairs(self) -> None:
+        """Raise if a pair is no pair of parts, is listed twice, or has a law but no contact."""
         why = "a body touches other bodies and supports only."
         for k, pair in enumerate(self.pairs):
             self._check_parts(f"{type(self).__name__}.pairs[{k}]", pair.first, pair.second, why)

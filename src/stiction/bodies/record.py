@@ -1,4 +1,10 @@
-"""What a run of rigid bodies records: saved states, pairs that touched, events, heat."""
+"""The record of a run of rigid bodies: saved states, pairs that touched, events, heat.
+
+A *pair* is two parts that have touched at some time of the run; it has a number from 0 in the order
+of the first contacts, whatever the number of its contact points. A pair has a mode (`MODES`): open,
+stick, or slip along the tangent (slip+) or against it (slip-). A change of the mode is an event.
+`run.Stepper` and `event_driven.run.Integrator` write the record, and `outcome` reads it.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +62,12 @@ LOSSES = ("no_acceleration", "several_accelerations", "painleve_boundary")
 NO_ACCELERATION, SEVERAL_ACCELERATIONS, PAINLEVE_BOUNDARY = range(3)
 # chosen limit of the simultaneous impacts that are recorded
 _MOST_SIMULTANEOUS = 1000
-# columns of a pair: heat of friction after and before the step [J], forces of the step [N]
+# columns of `Recorder.of_pairs`: heat of friction after and before the step [J], normal force and
+# first component of the friction of the step [N]
 HEAT, _HEAT_BEFORE, _NORMAL, _TANGENTIAL = range(4)
 # energies of a run beside the kinetic one [J]: external work, energy lost in impacts, numerical
-# dissipation, and of systems with springs the elastic energy and the heat of dampers
+# dissipation, and of systems with springs the elastic energy and the heat of dampers. The arrays
+# `sums` have these columns; `Recorder.energy` has the kinetic energy before them, so 1 + WORK etc.
 WORK, IMPACT_LOSS, DISSIPATION, STORED, VISCOUS_HEAT = range(5)
 
 
@@ -71,7 +79,7 @@ class Event(Struct):
     time : end of the step [s]
     pair : number of the pair from 0
     before, after : modes
-    kind : see `KINDS`
+    kind : IMPACT to ACCUMULATION, the index of its name in `KINDS`
     approach : velocity of approach before an impact [m/s]
     """
 
@@ -88,7 +96,7 @@ class PairSample(Struct):
 
     Attributes
     ----------
-    save, pair : numbers from 0
+    save, pair : index of the saved time, and number of the pair, from 0
     normal, tangential : mean forces of the step over all points of the pair [N]
     heat : of friction since the start [J]
     """
@@ -101,12 +109,25 @@ class PairSample(Struct):
 
 
 class Recorder:
-    """The record of a run; states between steps lie on a line.
+    """The record of a run; states at saved times within a step are interpolated linearly.
 
     Parameters
     ----------
     save : (t,) times at which states are saved [s]
-    step : [s]
+    step : length of a step [s]
+
+    Attributes
+    ----------
+    q, v : (t, n, 3), in space (t, n, 7) and (t, n, 6): saved places and velocities
+    energy : (t, 6) kinetic energy, then WORK to VISCOUS_HEAT [J]
+    saved : (1,) number of the times whose states are saved
+    pairs : (p, 2) numbers of the parts of each pair, from 0
+    of_pairs : (p, 3 + directions) columns HEAT, _HEAT_BEFORE, _NORMAL, and friction from
+        _TANGENTIAL on
+    modes : (p,) index in `MODES`
+    events, samples : tables of `Event` and `PairSample`
+    simultaneous : (k, 3) time [s], and numbers of two pairs whose impacts coincide
+    lost : (k, 4) losses of determinism: time [s], index in `LOSSES`, pair, number of solutions
     """
 
     # the samples of pairs, and the components of their friction
@@ -119,7 +140,6 @@ class Recorder:
         q, v = system.start()
         self.save, self.step = np.asarray(save, dtype=np.float64), step
         self.q, self.v = np.zeros((len(save), *q.shape)), np.zeros((len(save), *v.shape))
-        # kinetic, external work, impact loss, numerical dissipation, elastic, viscous heat [J]
         self.energy = np.zeros((len(save), 6))
         # columns: forces and moments of hinges [N], [N m], and heat of friction at their pins since
         # the start [J]; in the step with a further column, that heat before the step
@@ -130,11 +150,10 @@ class Recorder:
         self.before = np.zeros(q.size + v.size + 6)  # state and energies at the begin of the step
         self.events, self.samples = Log(Event.table(0)), Log(self.sample.table(0))
         self.pairs = Log(np.zeros((0, 2), dtype=np.int64))
-        # of each pair: the columns HEAT to _TANGENTIAL, and its mode
         self.of_pairs = Log(np.zeros((0, _TANGENTIAL + self.directions)))
         self.modes = Log(np.zeros(0, dtype=np.int64))
-        self.simultaneous = Log(np.zeros((0, 3)))  # time, first pair, second pair
-        self.lost = Log(np.zeros((0, 4)))  # time, kind, pair, number of solutions
+        self.simultaneous = Log(np.zeros((0, 3)))
+        self.lost = Log(np.zeros((0, 4)))
         self._numbers: dict[tuple[int, int], int] = {}
         # the least number of a body of each mechanism, for bodies and supports
         self._mechanism = _mechanisms([(h.first - 1, h.second - 1) for h in hinges], system)
@@ -152,8 +171,10 @@ class Recorder:
         self.before[:] = np.concatenate([q.ravel(), v.ravel(), energy])
 
     def add_step(self, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats) -> None:
-        """Save the states at the times within a step that ends at `time`.
+        """Save the states at the times within a step that ends at `time` [s].
 
+        q, v : places and velocities after the step
+        kinetic : kinetic energy after it [J]
         sums : (5,) the energies WORK to VISCOUS_HEAT [J]
         """
         places, states = q.size, q.size + v.size
@@ -175,6 +196,7 @@ class Recorder:
         self._keep(q, v, now)
 
     def _save_pairs(self, at: int, part: float) -> None:
+        """Save forces and heat of all pairs at saved time `at`, a fraction `part` of the step."""
         values = self.of_pairs.rows
         rows = self.sample.table(len(values))
         if len(rows):
@@ -212,6 +234,8 @@ class Recorder:
 
         Parameters
         ----------
+        time : end of the step [s]
+        contacts : (n,) table of the contacts of the step
         force : (n, 2) or (n, 3) mean forces of the step, normal and tangential [N]
         before, after : as `force`, velocities of the contacts before and after the step [m/s]
         together, still : (n,) whether the surfaces neither approach nor part after the step, or
@@ -219,6 +243,7 @@ class Recorder:
             force may be one of several whose forces are not unique
         impacting : (n,) whether the surfaces approached or parted before the step and the contact
             is new in this step
+        h : length of the step [s]
 
         Verified by: tests/unit/bodies/test_impacts.py::test_the_loss_of_contacts_that_are_pushed
         """
@@ -249,7 +274,10 @@ class Recorder:
         return force[:, 1:]
 
     def _pairs_of(self, contacts: Table[Any], closed: Bools) -> Wholes:
-        """Return the number of the pair of each contact; -1 of pairs that never were closed."""
+        """Return the number of the pair of each contact; -1 of pairs that never were closed.
+
+        A pair whose contact is closed for the first time gets the next number.
+        """
         keys = list(zip(contacts["first"].tolist(), contacts["second"].tolist(), strict=True))
         new = dict.fromkeys(
             key for key, yes in zip(keys, closed, strict=True) if yes and key not in self._numbers
@@ -263,7 +291,10 @@ class Recorder:
         return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
 
     def _change(self, time: float, modes: Wholes, approach: Floats) -> None:
-        """Record the events of a step: changed modes, and impacts of pairs that were closed."""
+        """Record the events of a step: changed modes, and impacts of pairs that were closed.
+
+        modes, approach : (p,) new modes, and velocities of approach [m/s], 0 without an impact
+        """
         old = self.modes.rows
         for pair in np.flatnonzero((modes != old) | (approach > 0.0)):
             was, now = int(old[pair]), int(modes[pair])
@@ -285,9 +316,10 @@ class Recorder:
     ) -> None:
         """Record impacts on a body that another body touches: their order would matter.
 
-        Bodies that hinges join count as one.
+        Bodies that hinges join count as one. A step adds at most one entry for each group of
+        contacts that share bodies.
 
-        A step adds at most one new pair of pairs of each group of contacts that share bodies.
+        number, closed, hit : (n,) pairs of the contacts, and whether these are closed and impact
         """
         if not hit.any():
             return
@@ -305,10 +337,10 @@ class Recorder:
             shared = (ends[:, :1] == ends[c]) | (ends[:, 1:] == ends[c])
             # supports do not move: two contacts with one are independent
             shared &= ends[c] < len(self.q[0])
-            met = np.flatnonzero(others & shared.any(axis=1))
+            touching = np.flatnonzero(others & shared.any(axis=1))
             # later impacts of the same pairs say nothing new
             pairs = self.simultaneous.rows[:, 1:]
-            for other in number[met].tolist():
+            for other in number[touching].tolist():
                 if not (pairs == (number[c], other)).all(axis=1).any():
                     self.simultaneous.add(np.array([[time, number[c], other]]))
                     known.add(group[c])
@@ -319,7 +351,10 @@ class Recorder:
         return self._pairs_of(contacts, np.ones(len(contacts), dtype=bool))
 
     def lose(self, time: float, kind: int, pair: int, count: int) -> None:
-        """Record a loss of determinism, once for each pair and kind."""
+        """Record a loss of determinism, once for each pair and kind.
+
+        kind : index in `LOSSES`; count : number of solutions that were found
+        """
         known = self.lost.rows
         if not ((known[:, 1] == kind) & (known[:, 2] == pair)).any():
             self.lost.add(np.array([[time, kind, pair, count]]))
@@ -352,7 +387,10 @@ class Recorder:
 
 
 def _mechanisms(links: list[tuple[int, int]], system: RigidBodies | SpatialBodies) -> Wholes:
-    """Return the least number of the bodies that hinges join to each part; of others its own."""
+    """Return (m,) the least number of the bodies that hinges join to each part, else its own.
+
+    links : numbers of the parts of each hinge, from 0
+    """
     label = np.arange(system.n + len(system.supports))
     between = np.array([pair for pair in links if max(pair) < system.n], dtype=np.int64)
     if between.size:
@@ -365,12 +403,16 @@ def _mechanisms(links: list[tuple[int, int]], system: RigidBodies | SpatialBodie
 
 
 def _between(before: Floats, after: Floats, part: float) -> Floats:
-    """Return the values at a part of the step; those after it where the part is one."""
+    """Return values interpolated linearly at a fraction `part` of the step; exact at 1."""
     return after if part == 1.0 else before + part * (after - before)
 
 
 def _modes(count: int, number: Wholes, closed: Bools, stick: Bools, after: Floats) -> Wholes:
-    """Return the mode of each pair: it slips where one of its points slips."""
+    """Return (count,) modes of the pairs: a pair slips if one of its points slips.
+
+    number, closed, stick : (n,) pairs of the contacts, and whether these are closed and stick
+    after : (n, 2) or (n, 3) velocities of the contacts after the step [m/s]
+    """
     modes, fastest = np.zeros(count, dtype=np.int64), np.full(count, -1.0)
     for c in np.flatnonzero(closed):
         pair, slip = number[c], 0.0 if stick[c] else float(np.linalg.norm(after[c, 1:]))

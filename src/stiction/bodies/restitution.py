@@ -1,6 +1,9 @@
-"""Restitution: Newton's law without gain of energy, and Poisson's law of impact.
+"""Impact laws with friction: Newton's law without gain of energy, and Poisson's law.
 
-Newton's law with friction may add energy (Kane 1984); its coefficient is reduced where it does.
+Newton's law prescribes u_n+ = -e u_n- for the normal velocities of contacts that close. With
+friction it may add energy (Kane 1984); `without_gain` reduces e where it does. r (n, d) are
+impulses [N s], u (n, d) velocities of contacts [m/s], with d = 2 components in the plane (normal,
+tangential) and 3 in space.
 
 Poisson's law has two phases. Compression is the impact without restitution, with impulses r_C and
 velocities u_C after it. In expansion the normal impulse of a contact is at least e r_C, and r_E,
@@ -11,7 +14,7 @@ u_E obey
 with friction against u_Et. With p = r_En - e r_Cn the bound mu (p + e r_Cn) is that of a contact
 with the normal impulse p and of a second one, with the same tangential velocity, whose normal
 impulse is given. So the expansion is a frictional contact problem with a second contact for each
-one that expands.
+one that expands. `run.Stepper` and `event_driven.impacts` call both functions.
 
 Source: Pfeiffer, Glocker 1996, Multibody Dynamics with Unilateral Contacts, chapter 8.
 """
@@ -35,10 +38,13 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Wholes = npt.NDArray[np.int64]
 
+# bisections of the factor of restitution: it is exact to 2^-40
 _HALVINGS = 40
 
 
 class _Impulses(Protocol):
+    """Impulses r of contacts [N s], and velocities before and after them [m/s], all (n, d)."""
+
     @property
     def r(self) -> Floats: ...
 
@@ -59,9 +65,10 @@ def without_gain(
 
     Parameters
     ----------
-    solve : returns impulses, and velocities before and after them, with a part of the restitution
-    scale : returns the size of the work of impulses [J]
-    most : energy that counts as added, over that work [1]; infinite without restitution
+    solve : returns impulses, and velocities before and after them, with a factor from 0 to 1 times
+        the coefficients of restitution
+    scale : returns the sum of the absolute values of the works of all impulses [J]
+    most : largest energy that may be added, over that work [1]; infinite without restitution
 
     Verified by: tests/unit/bodies/test_impacts.py::test_newtons_law_creates_no_energy
     """
@@ -73,6 +80,7 @@ def without_gain(
     # a contact that opens within a step does work without any restitution
     if _gain(found) <= most * work or _gain(solve(0.0)) > most * work:
         return found, False
+    # bisection: no energy is added at the factor `low`
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -81,7 +89,7 @@ def without_gain(
 
 
 def _gain(found: _Impulses) -> float:
-    """Return the energy that the impulses add [J]."""
+    """Return the energy that the impulses add, r . (u- + u+) / 2 [J]."""
     return 0.5 * float((found.r * (found.before + found.after)).sum())
 
 
@@ -120,6 +128,7 @@ class _Solution(NamedTuple):
 
 
 def _solved(local: Local, tolerance: float) -> _Solution:
+    """Return the solution of a contact problem from zero impulses; the tolerance is relative."""
     scale = float(np.linalg.norm(local.q))
     found, work = solve_local(local, np.zeros_like(local.q), tolerance * scale)
     counts = np.array([work.sweeps, work.linear_systems])
@@ -139,13 +148,15 @@ def expand(local: Local, e: Floats, tolerance: float, before: Floats | None = No
 
     Verified by: tests/exact/test_poissons_law.py::test_a_rod_as_in_rouths_construction
     """
+    # compression
     first = _solved(local, tolerance)
-    # what presses without the loads of the step
+    # impulses of compression without the loads of the step: these alone expand
     alone = first if before is None else _solved(local._replace(q=before), tolerance)
     most = float(alone.r[:, 0].max(initial=0.0))
     pressed = alone.r[:, 0] > CLOSED * most
     given = np.where(pressed, e * alone.r[:, 0], 0.0)
     at = np.flatnonzero(given > 0.0)
+    # expansion: contacts 0 to n, then a second contact for each of `at`, whose friction is added
     second = _second(local, given, at, first.u)
     found = _solved(second, tolerance)
     n = len(given)
@@ -161,15 +172,17 @@ def expand(local: Local, e: Floats, tolerance: float, before: Floats | None = No
 
 
 def _second(local: Local, given: Floats, at: Wholes, u: Floats) -> Local:
-    """Return the contact problem of expansion.
+    """Return the contact problem of expansion: n contacts, then a second one for each of `at`.
 
     Parameters
     ----------
+    local : the contact problem of compression
     given : (n,) normal impulses of expansion [N s]
     at : numbers of the contacts that have one
     u : (n, d) velocities after compression [m/s]
     """
     n, d, w = len(given), 1 + local.n_tangent, local.dense()
+    # velocities after compression and the given impulses, without p and friction of expansion
     pushed = u + (w[:, ::d] @ given).reshape(-1, d)
     # the normal row of a second contact gives that impulse, whatever the others are
     normal = d * (n + np.arange(len(at)))

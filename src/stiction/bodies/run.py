@@ -6,6 +6,13 @@ r follow from Coulomb's law for the velocities after the step, with Newton's u_n
 normal ones; v+ = v + M^-1 (h f + J^T r), q+ = q + h (v + v+) / 2. The kinetic energy changes by
 exactly h f . (v + v+) / 2 + r . (u + u+) / 2, so that the ledger of a step closes.
 
+The order of a step (`Stepper._step`): contacts and loads at the middle, hinges, the contact problem
+of each group (restitution, rolling contacts and rounding change its right side), impulses, exact
+stick, places, energies, losses of determinism, record. docs/decisions/40 has the reasons. `Stepper`
+is for the plane and for space: `mechanics` knows the dimension. The columns of places (n, 3) and
+velocities are x, y and the angle; in space places are (n, 7) and velocities (n, 6). `methods` and
+`space.run` use it.
+
 Source: Moreau 1988; Jean 1999.
 """
 
@@ -106,16 +113,19 @@ class _Solved(NamedTuple):
 
     Attributes
     ----------
-    contacts : (n,)
+    contacts : (n,) table
     r, before, free, after : (n, 2), in space (n, 3): impulses [N s], velocities before the step,
         after it without impulses, and after it [m/s]
-    bounce : (n,) prescribed normal velocities of closed contacts, with the other sign [m/s]
+    bounce : (n,) minus the prescribed normal velocities of closed contacts [m/s]: u_n+ + bounce and
+        the normal impulse are complementary
     error : residual of the contact problem, relative
-    closed, stick : (n,) whether forces close them with a normal velocity of zero, and whether they
-        make them stick
-    lasting, together, still : (n,) whether the surfaces approach or have the velocity that is
-        prescribed, whether they neither approach nor part, or had a force in the step before and do
-        not part, and whether they do not slip. Forces, which are not unique, play no other part
+    closed, stick : (n,) whether impulses give the normal velocity zero, and the tangential one too
+    lasting : (n,) whether the contact is a known one in the next step: the surfaces approach, or
+        have the prescribed velocity
+    together : (n,) whether the surfaces neither approach nor part, or approach after a step in
+        which the contact had a force. The mode of its pair is then not open
+    still : (n,) whether the surfaces do not slip. `lasting`, `together` and `still` follow from
+        velocities, because forces need not be unique
     impacting : (n,) whether the contact is new in this step, and its surfaces approached or parted
         before the impulses
     friction, in_impact : (h,) impulses of friction at the pins of hinges [N s], and whether they
@@ -144,8 +154,19 @@ class Stepper:
 
     Parameters
     ----------
-    mechanics : in the plane or in space: what a step needs to know of the dimension
+    mechanics : masses, loads and contacts, in the plane or in space
     recorder : class of the record
+
+    Attributes
+    ----------
+    q, v : places and velocities of bodies after the last step
+    h, count : length [s] and number of the steps
+    done, still : (1,) number of steps done, and of steps in a row that moved nothing
+    touch, drift : gaps up to which new contacts, and those of the step before, are active [m]
+    sums : (5,) energies WORK to VISCOUS_HEAT [J]
+    worst, counts : as of `outcome.History`
+    last : contacts that last, and their impulses (c, d) in the last step [N s]
+    of_hinges : (h, k + 1) impulses of the conditions of hinges in the step, and of friction [N s]
     """
 
     def __init__(
@@ -164,8 +185,8 @@ class Stepper:
         q, v = mechanics.start()
         self.q, self.v = q, v
         self.done = np.zeros(1, dtype=np.int64)
-        self.still = np.zeros(1, dtype=np.int64)  # steps in a row that moved nothing
-        self.sums = np.zeros(5)  # WORK to VISCOUS_HEAT
+        self.still = np.zeros(1, dtype=np.int64)
+        self.sums = np.zeros(5)
         if self.m.springs is not None:
             self.sums[STORED] = self.m.springs.stored(self.m.pose(0.0, q))
         # surfaces that others may pass through
@@ -177,9 +198,8 @@ class Stepper:
         self.worst = np.zeros((5, 2))  # ERROR to HINGES; with times
         self.counts = np.zeros(5, dtype=np.int64)  # SWEEPS to UNDECIDED
         self.last = Log(self.m.no_contacts()), Log(np.zeros((0, self.m.components)))
-        self.pins: HingeStep | None = None  # the hinges of the step
+        self.pins: HingeStep | None = None
         self.n_hinges = len(system.hinges)
-        # impulses of the conditions of hinges in the step, and of friction at the pins [N s]
         self.of_hinges = np.zeros((self.n_hinges, 0))
         self.record = recorder(system, request.save, self.h)
         self.record.save_start(q, v, self.m.kinetic(v), float(self.sums[STORED]))
@@ -227,6 +247,7 @@ class Stepper:
         return Status.SOLVED, "the end time was reached"
 
     def _time(self, k: int) -> float:
+        """Return the time after k steps, that of the run [s]."""
         if k == self.count:
             return self.request.t_end
         return self.request.t_start + k * self.h
@@ -234,6 +255,7 @@ class Stepper:
     def _step(self, k: int) -> None:
         """Advance by one step, and record it."""
         h, q = self.h, self.q
+        # places, contacts and loads at the middle of the step
         halfway, v = self.m.halfway(q, self.v, h)
         middle = self.m.pose((k + 0.5) * h, halfway)
         contacts, old = self._active(self.m.contacts(middle, self.drift))
@@ -243,6 +265,7 @@ class Stepper:
         force = given if loads is None else given + (loads[0] + loads[1])[: len(v)]
         free = v + h * self.m.inverse[: len(v)] * force
         self.pins = self._pins(middle, v, free)
+        # impulses; again with other conditions of hinges where their parts stop turning
         after, solved, error = self._solve(contacts, old, v, free)
         if self.pins is not None and solved is not None:
             moves, unsolved = self.m.velocity(v), error > RESIDUAL
@@ -253,6 +276,7 @@ class Stepper:
         self._worst(ERROR, error, self._time(k + 1))
         in_impact = np.zeros(self.n_hinges, dtype=bool) if solved is None else solved.in_impact
         solved = solved if len(contacts) else None
+        # places at the end, and the work of the step
         mean = 0.5 * (v + after)
         rests = not (v.any() or after.any() or self.m.support_velocity.any())
         self.still[0] = self.still[0] + 1 if rests else 0
@@ -285,6 +309,7 @@ class Stepper:
 
         Parameters
         ----------
+        contacts, old : as `_active` returns
         v, free : (n, 3) velocities before the step, and after it without impulses
         """
         solved = None
@@ -304,7 +329,11 @@ class Stepper:
     ) -> None:
         """Add the work of springs and dampers in step k.
 
-        Springs do work at the middle of the step; what their energy loses beyond it is numerical.
+        The work of springs is that of their loads at the middle of the step. The difference of it
+        and of the loss of elastic energy is numerical dissipation.
+
+        loads : two (m, 3) arrays, of springs and of dampers [N], [N m]
+        mean : (n, 3) mean velocities of the step
         """
         moved = self.h * self.m.velocity(mean)
         elastic, viscous = (load * moved for load in loads)
@@ -317,7 +346,11 @@ class Stepper:
     def _find_paradox(
         self, k: int, contacts: Table[Any], closed: Bools, slip: Wholes, pose: Floats
     ) -> None:
-        """Record where no acceleration or several obey the contact law after k steps."""
+        """Record where no acceleration or several obey the contact law after k steps.
+
+        closed, slip : (c,) which contacts have a normal velocity of zero, and directions of slip
+        pose : (m, 3) places at which the contacts were found
+        """
         if not isinstance(self.m, Mechanics) or self.n_hinges:
             return
         state = k * self.h, self.q, self.v
@@ -330,7 +363,7 @@ class Stepper:
                 self.record.lose(self._time(k), kind, pair, found.number)
 
     def _begin(self) -> None:
-        """Find the contacts that are closed at the start; a body may turn about them."""
+        """Make contacts that are closed at the start known ones: a body may turn about them."""
         pose = self.m.pose(0.0, self.q)
         contacts: Table[Any] = self.m.contacts(pose, self.touch)
         u = self.m.contact_velocities(contacts, self.m.velocity(self.v))
@@ -341,9 +374,10 @@ class Stepper:
         self._find_paradox(0, contacts, closed, slip, pose)
 
     def _active(self, contacts: Table[Any]) -> tuple[Table[Any], Wholes]:
-        """Return the contacts that touch, and those that lasted and are still near.
+        """Return the active contacts, and their numbers in the step before, -1 of new ones.
 
-        The second array has their numbers in the step before, -1 of new ones.
+        A contact is active if its gap is at most `touch`, or if it lasted in the step before: these
+        stay active up to the gap `drift`.
 
         Verified by: tests/unit/bodies/test_runs.py::test_a_contact_that_drifts_stays_closed
         """
@@ -355,9 +389,9 @@ class Stepper:
         return contacts[active], old[active]
 
     def _groups(self, contacts: Table[Any], old: Wholes, v: Floats, free: Floats) -> _Solved:
-        """Return the impulses of all contacts; groups that share no body are independent problems.
+        """Return the impulses of all contacts; groups that share no body are separate problems.
 
-        Hinges connect bodies.
+        Hinges connect bodies. The parts are concatenated and put into the order of `contacts`.
 
         Verified by: tests/unit/bodies/test_impacts.py::test_groups_do_not_feel_each_other
         """
@@ -415,7 +449,7 @@ class Stepper:
         with_friction: Wholes,
         part: float,
     ) -> _Solved:
-        """Return the impulses with a part of the restitution.
+        """Return the impulses with `part` times the coefficients of restitution.
 
         Parameters
         ----------
@@ -428,9 +462,10 @@ class Stepper:
         q = self.m.contact_velocities(contacts, free)
         unstopped, known = q.copy(), old >= 0
         mu, e = self.m.mu(contacts), self.m.restitution(contacts)
+        # Newton's law at new contacts: u_n+ >= -e u_n-
         bounce = np.where(known, 0.0, part * e * np.minimum(before[:, 0], 0.0))
         # a closed contact that rolls or pivots opens within the step, by the scheme's error: it may
-        # close again by a part of that
+        # close again by a part of that, u_n+ >= -(u_n- + 2 gap / h) / 2 (docs/decisions/40, Drift)
         opening = np.maximum(before[:, 0], 0.0)
         gap = np.maximum(contacts["gap"] - 0.5 * self.h * before[:, 0] - self.touch, 0.0)
         bounce += np.where(known, _CLOSING * (opening + 2.0 * gap / self.h), 0.0)
@@ -440,12 +475,14 @@ class Stepper:
         e = np.where(e > 0.0, part * e, 0.0)
         if self.m.poisson and e.any() and (~known & (before[:, 0] < -rounding)).any():
             return self._by_poisson(contacts, old, before, unstopped, bounce, e)
+        # the problem for u + bounce n, from the impulses of the step before
         q[:, 0] += bounce
         start = np.zeros_like(q)
         start[known] = self.last[1].rows[old[known]]
         found = self._solved(contacts, q, mu, start, with_friction)
         after, friction = found.u.copy(), np.zeros(self.n_hinges)
         after[:, 0] -= bounce
+        # modes, from velocities above rounding
         friction[with_friction] = found.friction
         in_impact = np.zeros(self.n_hinges, dtype=bool)
         closed, stick = sticking(found.r, unstopped, after, mu)
@@ -498,11 +535,12 @@ class Stepper:
         self, contacts: Table[Any], old: Wholes, before: Floats, free: Floats, bounce: Floats,
         e: Floats,
     ) -> _Solved:  # fmt: skip
-        """Return the impulses by Poisson's law; what the loads of the step press does not expand.
+        """Return the impulses by Poisson's law; those of the loads of the step do not expand.
 
         Parameters
         ----------
-        old, before, free, bounce : as of `_Solved`, where only known contacts have a bounce
+        old : (n,) numbers of the contacts in the step before, -1 of new ones
+        before, free, bounce : as of `_Solved`; only known contacts have a bounce here
         e : (n,) coefficients of restitution
         """
         known, rounding = old >= 0, _NO_BOUNCE * float(np.abs(free).max())
@@ -552,7 +590,7 @@ class Stepper:
         return all_v[: self.system.n], solved, error
 
     def _note(self, k: int, contacts: Table[Any], solved: _Solved | None, mean: Floats) -> None:
-        """Record contacts, losses, and the worst values that the audit judges."""
+        """Record contacts, losses, and the worst values for the audit; mean (n, 3) velocities."""
         time, h = self._time(k + 1), self.h
         spin = self.m.spins(mean)
         self._worst(TURN, h * float(spin.max()), time)
@@ -581,10 +619,13 @@ class Stepper:
         self.last[0].rows, self.last[1].rows = contacts[lasting].copy(), solved.r[lasting].copy()
 
     def _note_hinges(self, k: int, pins: HingeStep, mean: Floats, in_impact: Bools) -> None:
-        """Record forces, heat and gaps of hinges; what their forces do to gaps is numerical.
+        """Record forces, heat and gaps of hinges.
 
-        In an impact the friction of a pin opposes the slip after it, and its work on the mean slip
-        may have either sign: it is a loss of the impact.
+        The work of their forces on the velocities of gaps is numerical dissipation. In an impact
+        the friction of a pin opposes the slip after it, and its work on the mean slip may have
+        either sign: it is a loss of the impact.
+
+        in_impact : (h,) whether the friction of a pin belongs to an impact
         """
         moved, still = self.m.velocity(mean), self.m.velocity(np.zeros_like(mean))
         heat = pins.heat(moved, self.of_hinges[:, -1])
@@ -599,12 +640,14 @@ class Stepper:
         self._worst(HINGES, float(np.linalg.norm(gaps, axis=1).max()) / self.system.size, time)
 
     def _worst(self, which: int, value: float, time: float) -> None:
+        """Save a value and its time in row `which` of `worst` if it is the largest so far."""
         if value > self.worst[which, 0]:
             self.worst[which] = value, time
 
     # ---- checkpoint and results
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint by name."""
         return {
             "q": StateArray(self.q),
             "v": StateArray(self.v),
@@ -619,13 +662,14 @@ class Stepper:
         }
 
     def _resume(self) -> None:
+        """Restore the state of a checkpoint, if there is one."""
         checkpoint = self.request.checkpoint
         if checkpoint is not None and (saved := checkpoint.load()) is not None:
             restore(self._state(), saved)
             self.record.resumed()
 
     def history(self, status: Status, reason: str) -> History:
-        """Return what the run found."""
+        """Return the results of the steps."""
         return History(
             record=self.record,
             surfaces=self.m.surfaces,
@@ -640,5 +684,5 @@ class Stepper:
 
 
 def _keys(contacts: npt.NDArray[Any]) -> Iterator[tuple[int, ...]]:
-    """Return the numbers by which each contact is known again."""
+    """Return (first, second, feature) of each contact, which identify it in the next step."""
     return zip(*(contacts[name].tolist() for name in ("first", "second", "feature")), strict=True)

@@ -1,4 +1,9 @@
-"""Shapes of rigid bodies in the plane: discs, convex polygons, half planes."""
+"""Shapes of rigid bodies in the plane: discs, convex polygons, half planes.
+
+A shape has the corners, the size and the radius of gyration that the model and the kernels need, in
+a frame whose origin is the centre of mass of an even mass. `contacts.surfaces_of` converts shapes
+to the arrays of `contact_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +63,10 @@ class RigidShape(Declared, abc.ABC):
 
     @property
     def sweep(self) -> float:
-        """Largest normal velocity of the boundary over the spin [m]; 0 of a disc."""
+        """Largest normal velocity of the boundary if the shape turns with 1 rad/s [m]; 0 of a disc.
+
+        The audit bounds by it the motion of surfaces in a step.
+        """
         return 0.0
 
     @property
@@ -122,6 +130,7 @@ class _Cornered(RigidShape):
     @functools.cached_property
     def sweep(self) -> float:
         """Largest distance along an edge from the foot of the centroid to its ends [m]."""
+        # unit vectors of the edges; the spin w moves a point at the abscissa s on an edge by w s
         along = np.roll(self.corners, -1, axis=0) - self.corners
         along = along / np.hypot(*along.T)[:, None]
         ends = np.stack([self.corners, np.roll(self.corners, -1, axis=0)])
@@ -192,11 +201,13 @@ class Polygon(_Cornered):
             got = "a coordinate that is not a finite number"
             raise ModelError("Polygon.points", got, needs, why, "correct this coordinate.")
         given, power = _scaled(points)
+        # counterclockwise order; `number` has the positions in the user's list, for messages
         points = given - given.mean(axis=0)
         after = np.roll(points, -1, axis=0)
         number = np.arange(len(points))
         if (points[:, 0] * after[:, 1] - points[:, 1] * after[:, 0]).sum() < 0.0:
             given, points, number = given[::-1], points[::-1].copy(), number[::-1]
+        # convex: each edge turns left at its end, and all turns together are one revolution
         before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
         turn = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
         size = float(np.abs(points).max())
@@ -214,7 +225,7 @@ class Polygon(_Cornered):
                 "leave out corners on straight edges, and divide the shape into convex bodies.",
             )
         points = _centred(points)
-        # points that are centred but for rounding stay: a written polygon is read as it was
+        # points that are centred but for rounding stay: a polygon in a file is read without change
         if np.abs(points - given).max() <= _CENTRED:
             points = given
         object.__setattr__(self, "points", np.ldexp(points, power))

@@ -1,7 +1,7 @@
 """Injection of fluid at a point of a fault, which raises the pore pressure of its cells.
 
 The pressure follows from one-dimensional diffusion along the fault, in closed form
-(`pressure_kernels`).
+(`pressure_kernels`). `model.Fault` has an `Injection` as a field.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Members of a study: many spring sliders, integrated one after the other in the same arrays.
 
-Each member makes the same steps as in a run of its own. `stepper_kernels` has the method (Dormand
-and Prince 1980), `rate_kernels` the equations.
+Each member makes the same steps as in a single run. `stepper_kernels` has the method (Dormand and
+Prince 1980), `rate_kernels` the equations. `members` calls `integrate_sliders`.
 """
 
 from __future__ import annotations

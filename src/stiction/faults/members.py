@@ -1,6 +1,10 @@
 """Blocks of spring sliders of a study, which `Cycles` solves in one kernel call.
 
-Results and audit equal those of single runs; `core.block` defines blocks.
+A study varies fields of a `SpringSlider` and of its law; each set of values is a member.
+`blocks_of` converts b members to arrays of length b, `member_kernels.integrate_sliders` integrates
+them one after the other, and `_BlockSolver` computes the named results, energies and audit checks,
+which equal those of single runs. `core.block` defines blocks; `methods.Cycles.blocks` calls
+`blocks_of`.
 """
 
 from __future__ import annotations
@@ -159,12 +163,14 @@ class _BlockSolver:
     def _block(self, sliders: _Sliders, given: InitialValues, computed: BlockResults) -> Block:
         """Return named results with the energies and audit checks of single runs."""
         states, progress = computed.states, computed.progress
+        # (b, 2) values at the start and at the end, as `outcome.build_run` computes them
         speed, age = (np.exp(np.ascontiguousarray(states[:, :, k])) for k in (0, 1))
         relative_slip, eta, sigma = states[:, :, 2], given.cells["eta"], given.cells["sigma"]
         friction = sliders.law.coefficient
         mu = np.stack([friction(speed[:, k].copy(), age[:, k].copy()) for k in (0, 1)], axis=1)
         shear = mu * sigma[:, None] + eta[:, None] * speed
         stress = -given.spring[:, None] * relative_slip
+        # columns: kinetic, stored, external work, viscous heat
         sums = np.zeros((len(progress), 2, 4))
         sums[:, :, 1] = -((shear[:, :1] + 0.5 * stress) * relative_slip)
         sums[:, :, 2], sums[:, :, 3] = states[:, :, 5], states[:, :, 4]
@@ -196,7 +202,10 @@ class _BlockSolver:
     def _results(
         self, given: InitialValues, computed: BlockResults, energy: Energies, final: Floats
     ) -> dict[str, Array]:
-        """Return the named results of the members."""
+        """Return the named results of the members, each an array of length b.
+
+        final : (b, 2) slip speed [m/s] and state [s] at the end
+        """
         m, progress = len(computed.done), computed.progress
         onsets, mean, spread = np.zeros(m), np.full(m, np.nan), np.full(m, np.nan)
         for k in np.flatnonzero(computed.done == 1).tolist():
@@ -220,6 +229,7 @@ class _BlockSolver:
 
 
 def _as_cells(each: Sequence[SpringSlider]) -> _Sliders:
+    """Return b sliders as the cells of one law with lists of parameters."""
     numbers = [one.law.spread(1) for one in each]
     lists: dict[str, Any] = {
         name: np.concatenate([p[name] for p in numbers]) for name in numbers[0]

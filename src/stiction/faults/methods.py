@@ -1,7 +1,8 @@
 """The method `Cycles`: time integration of spring sliders and faults over earthquake cycles.
 
 Unknowns are ln V and ln theta of every cell: slip speed V [m/s] and state theta [s] of
-rate-and-state friction.
+rate-and-state friction. The class has the parameters of the method; `run.run_cycles` integrates,
+with the equations of `rate_kernels` and the steps of `stepper_kernels`.
 """
 
 from __future__ import annotations

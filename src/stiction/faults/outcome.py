@@ -2,6 +2,8 @@
 
 `build_run` computes slip, slip speed, state, friction and shear stress of every cell at the saved
 times, the events (onsets and arrests), recurrence times, energies, and the checks of the audit.
+`run.run_cycles` calls it. Functions that end in `_line` and `cycles_of` are for blocks of
+`members`, too. Arrays have t saved times and n cells.
 """
 
 from __future__ import annotations
@@ -82,7 +84,10 @@ class History:
 
 
 def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> Run:
-    """Return the run of the system `given`, whose cells are `system`."""
+    """Return the run of the system `given`, whose cells are `system`.
+
+    The shear stress is sigma mu + eta V; slip is the integrated one plus the motion of the plates.
+    """
     n = system.n
     speed, age = np.exp(h.states[:, :n]), np.exp(h.states[:, n : 2 * n])
     relative_slip, heat = h.states[:, 2 * n : 3 * n], h.states[:, 3 * n : 4 * n]
@@ -270,7 +275,8 @@ def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tupl
                 cells,
                 _CELLS_PER_ZONE,
                 None,
-                "cells per G L / (b sigma); with few, single cells slip alone: give more cells",
+                "cells per G L / (b sigma), for in-plane slip with G / (1 - nu) in place of G; if "
+                "they are few, single cells slip alone: give more cells",
                 kind=Kind.AT_LEAST,
             )
         )

@@ -1,7 +1,10 @@
 """Time integration of a fault over earthquake cycles: loop, buffers, checkpoints.
 
 `run_cycles` converts the system to arrays (`state.MethodState`), calls the steps of
-`stepper_kernels` in slices, and returns the run that `outcome` builds.
+`stepper_kernels` in slices, and returns the run that `outcome` builds. A slice is a kernel call of
+bounded work, after which progress is reported and a checkpoint may be written. With a dense
+stiffness the kernel multiplies; with a `Convolution` it returns NEED and Python multiplies.
+`methods.Cycles.solve` calls it.
 """
 
 from __future__ import annotations
@@ -36,12 +39,14 @@ Floats = npt.NDArray[np.float64]
 
 # multiplications in one kernel call, some tenths of a second: interrupts are handled between calls
 _PRODUCTS_PER_CALL = 2_000_000
+# entries of the buffers of events (of a slider) and of the trace
 _BUFFER = 1024
 # change of ln V or ln theta between samples of the trace, doubled if they are too many. Chosen for
 # a smooth curve in figures
 _TRACE_DISTANCE, _MOST_TRACED = 0.05, 50_000
 # number of events whose slip profile is saved
 _MOST_PROFILES = 200
+# status and reason of a run that ends with an error code of `advance`
 _REASONS = {
     sk.STEP_TOO_SMALL: (
         Status.NO_CONTINUATION,
@@ -136,6 +141,7 @@ class _Integrator:
         return self.method.max_events + 1 - len(self.events)
 
     def _stop_at(self, limit: str) -> None:
+        """End the run by a bound on the work."""
         self.status, self.reason = Status.WORK_LIMIT, f"{limit} was reached"
 
     def _product(self, slip: Floats) -> Floats:
@@ -229,6 +235,7 @@ class _Integrator:
         )
 
     def _slips(self, states: Floats) -> Floats:
+        """Return (t, n) slip less that of the plates from states (t, 4 n + 2)."""
         n = self.system.n
         return states[:, 2 * n : 3 * n]
 

@@ -1,6 +1,9 @@
 """Data of the time integration of faults: step control, stages, events, trace.
 
-V is the slip speed [m/s], theta the state [s]. The level is ln V at which events are defined. The
+`run` makes a `MethodState`, and the kernels of `stepper_kernels` change it in place. V is the slip
+speed [m/s], theta the state [s] of a cell; a state vector (4 n + 2,) has n values each of ln V,
+ln theta, slip less that of the plates [m] and friction heat [J/m^2], then radiated energy and work
+of the plates (`rate_kernels.rates`). The level is ln V at which events are defined. The
 trace samples the cell of the largest speed. Checkpoints save the fields of `Progress`, `Event` and
 `Sample` by their names.
 """
@@ -32,7 +35,8 @@ class Progress(Struct):
     own_stiffness : stress on a cell due to its own slip [Pa/m]
     low, high, at_low, at_high : bracket of a root within the step [s], and the monitored quantity
         at its ends
-    v_least ... mu_most : extremes of speed, state and friction since their reset
+    v_least, v_most, age_least, age_most, mu_least, mu_most : extremes of speed, state and friction
+        of the fastest cell since their reset
     traced_v, traced_age : ln V and ln theta of the last sample of the trace
     apart : smallest change of ln V or ln theta between samples of the trace
     onset_at : time of the last onset [s]

@@ -9,6 +9,11 @@ Python.
 States at events and saved times result from shorter steps from the last accepted state. So they
 have the order of the method, and saved times do not change the steps.
 
+The order of a step: six further stages (`_request_stage`), the error estimate
+(`_accept_or_reject`), events and extremes within the step (`_locate_next`, `_update_bracket`),
+saved times (`_save_next`), acceptance (`_accept`), every 32 steps a projection (`_project`), and
+the next step. `run` calls `integrate_dense` or `advance`; `member_kernels` calls `integrate_dense`.
+
 Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
 """
 
@@ -376,7 +381,10 @@ def _request_stress(m: MethodState) -> int:
 
 @kernel
 def _project(m: MethodState) -> int:
-    """Project the speeds onto the balance of stress; request the stress rate of the result."""
+    """Project the speeds onto the balance of stress; request the stress rate of the result.
+
+    `stress_rate` holds the requested product K s, and becomes the stress tau0 + K s.
+    """
     state, now, n = m.state, m.progress[0], m.operand.size
     own_stiffness, largest = now.own_stiffness, 0.0
     # tau = tau0 + K s, and the largest of its terms for the rounding error

@@ -5,6 +5,7 @@ Antiplane slip of one metre on a cell between x1 and x2 changes the shear stress
 edge dislocations, and G / (1 - nu) replaces G. At midpoints of equal cells the matrix is Toeplitz.
 In antiplane strain only, a free surface adds the image of every cell: an image of edge dislocations
 does not make the surface traction-free, and `model` refuses it. So products are convolutions.
+`model.Fault.stiffness` chooses `dense` or `Convolution`; `run` multiplies.
 
 Source: Rice 1993, J. Geophys. Res. 98, 9885 (also of the spectral stiffness -G |k| / 2 of a
 periodic line); Segall 2010, Earthquake and Volcano Deformation, ch. 2.
@@ -22,6 +23,7 @@ __all__ = ["SURFACES", "Convolution", "dense", "influence"]
 
 Floats = npt.NDArray[np.float64]
 
+# kinds of lines of cells: at a free surface, in a whole space, periodic
 SURFACES = ("free", "none", "periodic")
 
 

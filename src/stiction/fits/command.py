@@ -1,6 +1,8 @@
 """The command `stiction fit`: reads measured curves, fits laws, prints and saves the results.
 
 The fit itself is `stiction.fits.fit`, or `fit_scenario` if the fields of a scenario are fitted.
+`fit_command` has the options of the command line and is registered in `cli`; `fit_file` does the
+work.
 """
 
 from __future__ import annotations
@@ -198,6 +200,7 @@ def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
 
 
 def _rig(asked: Asked) -> Any:
+    """Return the rig: a spring drives the slider if its stiffness is given; else imposed slip."""
     from stiction.fits.rigs import ImposedSlip, SpringDrive
 
     offset, drift = _value(asked.offset, "--offset"), _value(asked.drift, "--drift")
@@ -215,12 +218,14 @@ def _rig(asked: Asked) -> Any:
 
 
 def _value(text: str, option: str) -> Any:
+    """Return `Free()` for "free", else the number."""
     from stiction.fits.rigs import Free
 
     return Free() if text == "free" else _float(text, f"{option} ", "a number, or free")
 
 
 def _float(text: str, option: str, needs: str) -> float:
+    """Return the number of an option, or raise an error that names the option."""
     try:
         return float(text)
     except ValueError as error:
@@ -230,6 +235,7 @@ def _float(text: str, option: str, needs: str) -> float:
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """Return {name: value} of the texts "NAME=VALUE" of an option."""
     pairs = {}
     for text in given:
         name, equals, value = text.partition("=")

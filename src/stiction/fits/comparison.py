@@ -1,9 +1,10 @@
 """Comparison of friction laws that were fitted to the same curves.
 
-The table has Akaike's and Schwarz's information criteria, Akaike weights, and the error of
-cross-validation. Each law is fitted again to the rows that all laws use, without those in which
-all laws stick. Cross-validation leaves out blocks of neighbouring rows, because the errors of
-neighbouring rows are correlated.
+The table has Akaike's and Schwarz's information criteria (`outcome.criteria`), Akaike weights
+w_i = exp(-(AIC_i - AIC_min) / 2) / sum_j exp(-(AIC_j - AIC_min) / 2), and the error of
+cross-validation. `stiction.compare_fits` and `command` call it. Each law is fitted again to the
+rows that all laws use, without those in which all laws stick. Cross-validation leaves out blocks of
+neighbouring rows, because the errors of neighbouring rows are correlated.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
 def _equal(one: Curve, other: Curve) -> bool:
     """Return whether two curves have the same rows; None equals None alone."""
 
+    # one number for all rows equals a column of this number
     def column(curve: Curve, name: str) -> object:
         given = getattr(curve, name)
         return None if given is None else np.broadcast_to(given, np.shape(curve.force))
@@ -114,11 +116,15 @@ def _row(one: Fit, common: Sequence[Bools], folds: int) -> dict[str, object]:
 
 
 def _coordinates(one: Fit) -> Floats:
+    """Return (n,) coordinates of the estimates, the start of further searches."""
     return one.problem.coordinates.coordinates(np.array([e.value for e in one.estimates]))
 
 
 def _left_out(problem: Problem, start: Floats, folds: int) -> float:
-    """Return the root mean square error of cross-validation, in N or divided by the given noise."""
+    """Return the root mean square error of cross-validation, in N or divided by the given noise.
+
+    start : (n,) coordinates from which each search starts
+    """
     if folds < 2:
         return float("nan")
     total, count = 0.0, 0

@@ -28,6 +28,7 @@ __all__ = ["FitFigures"]
 
 Floats = npt.NDArray[np.float64]
 
+# colours of measured data and of the fitted law
 _DATA, _LAW = style.GREY, style.BLUE
 # the figure shows a profile up to this drop of 2 ln L below its maximum (L: likelihood): a little
 # above `intervals.KNOWN_DROP`
@@ -154,7 +155,7 @@ class FitFigures:
         return "N" if forces else ""
 
     def _across(self) -> tuple[str, str, list[Floats]]:
-        """Return word, unit and values of the displacement, or of what all curves have."""
+        """Return word, unit and values of the displacement, or of the velocity if one has none."""
         curves = self.fit.curves
         if all(curve.displacement is not None for curve in curves):
             return "displacement", "m", [np.asarray(curve.displacement) for curve in curves]
@@ -168,6 +169,7 @@ class FitFigures:
         return "row", "", [np.arange(float(curve.rows)) for curve in curves]
 
     def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:
+        """Draw measured and fitted values of one curve over x; `first` has labels."""
         shown = style.thin(x, data)
         dots: dict[str, Any] = {"ms": 2.0, "mew": 0.0, "color": _DATA}
         ax.plot(x[shown], data[shown], "o", label="measured" if first else None, **dots)
@@ -175,6 +177,7 @@ class FitFigures:
         ax.plot(x[shown], law[shown], "-", lw=1.0, color=_LAW, label="law" if first else None)
 
     def _profile(self, ax: Axes, estimate: Estimate, limit: float) -> None:
+        """Draw the profile of one parameter, the drop `limit` and the ends of its interval."""
         from scipy.interpolate import PchipInterpolator
 
         places = estimate.places[np.isfinite(estimate.places).all(axis=1)]

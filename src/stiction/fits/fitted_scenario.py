@@ -1,7 +1,9 @@
 """The scenario of a fit: a slider with the fitted friction law, driven as in the test.
 
 It can be solved by `stiction run`. A law without rate and state acts on a block of a `Chain` behind
-a spring; a rate-and-state law acts on a `SpringSlider`.
+a spring of stiffness k, with the load k x_end(t); a rate-and-state law acts on a `SpringSlider`.
+For imposed slip k and the mass m are invented: k = F_max / (0.02 path), and m such that the block
+vibrates 40 times during the test. `Fit.scenario` calls `scenario_of_fit`.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ def scenario_of_fit(fit: Fit) -> Scenario:
         scenario = fit.rig.scenario
         title = f"{scenario.title}, fitted to {curve.title or 'measured data'}".removeprefix(", ")
         return dataclasses.replace(scenario, title=title)
+    # time from the first row, and place of the drive
     time = curve.clock - curve.clock[0]
     place = np.cumsum(curve.steps())
     duration, path = float(time[-1]), max(float(np.ptp(place)), 1e-300)

@@ -1,9 +1,12 @@
 """Fit a friction law to measured curves: least squares, confidence intervals and audit.
 
-`fit` minimises the sum of squared residuals, measured minus predicted force, from many starting
-points (module `search`). It computes standard errors from the Jacobian at the minimum, and
-confidence intervals by the profile likelihood or by a block bootstrap (module `intervals`). The
-audit checks convergence, agreement of the searches and whiteness of the residuals.
+`fit` minimises the sum of squared residuals, predicted minus measured force over the noise if that
+is known, from many starting points (modules `problem`, `search`). The covariance of the parameters
+is s^2 (J^T J)^-1 with the Jacobian J at the minimum and the variance s^2 of the residuals;
+confidence intervals follow from the profile likelihood or a block bootstrap (module `intervals`).
+The audit checks convergence, agreement of the searches and whiteness of the residuals. The search
+is in n coordinates y (`parameters.Coordinates`); values are those of the parameters in SI units.
+`stiction.fit`, `command` and `simulated.fit_scenario` call it.
 """
 
 from __future__ import annotations
@@ -217,7 +220,11 @@ def _smallest_size(problem: Problem) -> float:
 
 
 def _errors(problem: Problem, top: Minimum, variance: float) -> tuple[Floats, Floats]:
-    """Return standard errors of the values, and their correlations."""
+    """Return standard errors (n,) of the values, and their correlations (n, n).
+
+    The singular value decomposition of J in units of typical sizes gives the covariance without
+    undetermined directions; parameters with a part in these have infinite errors.
+    """
     jac = problem.jacobian(top.y)
     size = problem.typical_sizes(top.y)
     _, sigma, v = np.linalg.svd(jac * size, full_matrices=False)
@@ -239,6 +246,7 @@ def _errors(problem: Problem, top: Minimum, variance: float) -> tuple[Floats, Fl
 
 
 def _estimates(problem: Problem, search: _Search, how: Intervals) -> list[Estimate]:
+    """Return the estimates of all parameters; without intervals if the searches disagree."""
     top, ends = search.top, list(search.ends)
     values = problem.coordinates.physical(top.y)
     if isinstance(how, Bootstrap):
@@ -306,6 +314,7 @@ def _message(q: Parameter, end: Ends, value: float) -> str:
 
 
 def _checks(problem: Problem, search: _Search, estimates: Sequence[Estimate]) -> list[Check]:
+    """Return the audit: search, agreement of starts, residuals, noise, undetermined parameters."""
     from scipy.stats import norm
 
     top, variance = search.top, search.spread[0]

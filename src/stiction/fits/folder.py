@@ -1,7 +1,8 @@
 """The folder in which a fit is saved: parameters, law, scenario, residuals, report and figures.
 
 `fit.json` has the parameters and the digests of the other files, `law.toml` the fitted law,
-`scenario.toml` a scenario with this law, `residuals.csv` measured and fitted forces.
+`scenario.toml` a scenario with this law, `residuals.csv` measured and fitted forces. `Fit.save`
+writes it; `fit_in` and `loading` read `fit.json`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
 
 
 def _scenario_text(fit: Fit) -> str:
+    """Return the TOML text of the scenario of a fit."""
     from stiction.io.scenario.writer import write_scenario
 
     return write_scenario(fit.scenario())
@@ -70,6 +72,7 @@ def _number(value: float) -> float | str | None:
 
 
 def _summary(fit: Fit) -> dict[str, object]:
+    """Return the content of fit.json without the digests."""
     parameters = {
         e.name: {
             "value": _number(e.value),
@@ -114,10 +117,12 @@ def _summary(fit: Fit) -> dict[str, object]:
 
 
 def _finite(value: float | None) -> float | str | None:
+    """Return `_number` of a value that may be None."""
     return None if value is None else _number(float(value))
 
 
 def _write_residuals(fit: Fit, path: Path) -> None:
+    """Write a CSV file with one line for each row of each curve; `counted` is 1 for used rows."""
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["curve", "time [s]", "measured [N]", "fitted [N]", "residual [N]", "counted"])
@@ -175,11 +180,13 @@ def report(fit: Fit) -> str:
 
 
 def _audit(audit: Audit) -> str:
+    """Return the audit as an HTML table."""
     made: Any = audit._repr_html_()
     return str(made)
 
 
 def _image(figure: PaperFigure, name: str) -> str:
+    """Return a figure as an HTML image that contains its data."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -3,7 +3,9 @@
 Along a profile, one parameter is fixed and the others are fitted again. The interval ends where
 2 ln L (L: likelihood) has dropped below its maximum by the quantile of its distribution: of chi^2
 for known noise, of Fisher's F for estimated noise. The bootstrap fits synthetic data, which are the
-fitted forces plus blocks of resampled residuals.
+fitted forces plus blocks of resampled residuals. With the sum of squares R of the residuals and its
+minimum R_min, the drop of 2 ln L is (R - R_min) / s^2 with the variance s^2 of the residuals.
+`fitting` calls `profiles` and `resampled`.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ _CROSSING_TOLERANCE = 0.01
 _ZERO = 1e-9
 # relative tolerance of the misfit on a profile
 _TOLERANCE = 1e-8
+# largest number of points on one side of a profile, and of other branches that are tried at an end
 _MOST_POINTS, _MOST_VALLEYS = 40, 5
 # an end is located by this many secant steps, then by bisection to this relative width
 _SECANTS, _BISECTION_TOLERANCE = 6, 1e-4
@@ -204,7 +207,9 @@ def profile_ends(
 # the value, `variance` that of the residuals, `limit` the drop at the end, `s` the side, -1 or 1,
 # and `others` are starting points on other branches of the profile. The steps go outwards until
 # the drop exceeds KNOWN_DROP and 1.3 `limit`, or to the farthest value. Raises _BetterFitError at
-# a lower minimum.
+# a lower minimum. Its inner function `at` returns the drop at a value x, by a search from a
+# predicted point or from given starts; `lowest` returns the lower of the drop f at x and that of
+# the other branches.
 def _one_side(
     problem: Problem,
     top: Minimum,
@@ -297,6 +302,7 @@ def _is_decades_away(low: float, value: float, error: float, size: float) -> boo
 
 
 def _stepped(value: float, step: float, logarithmic: bool) -> float:
+    """Return the value after a step, of the logarithm if `logarithmic`."""
     if not logarithmic or value <= 0.0:
         return value + step
     # steps of the logarithm approach zero and never reach it
@@ -315,6 +321,7 @@ def _farthest_value(
 
 
 def _sorted(seen: list[tuple[float, float]], s: float) -> list[tuple[float, float]]:
+    """Return points (value, drop) on the side s in the order of their distance from the minimum."""
     return sorted(seen, key=lambda place: s * place[0])
 
 
@@ -379,6 +386,7 @@ def resampled(problem: Problem, top: Minimum, method: Bootstrap, block: int) -> 
 
 
 def _blocks(values: Floats, block: int, rows: int, rng: np.random.Generator) -> Floats:
+    """Return (rows,) values in random circular blocks of length `block`."""
     n = values.size
     block = max(1, min(block, n))
     starts: Any = rng.integers(0, n, size=-(-rows // block))

@@ -1,6 +1,6 @@
 """`stiction.load`: loads a saved run or a saved fit from its folder.
 
-A saved fit has its law and a scenario, so that the fitted law can be simulated.
+A saved fit has its law and a scenario, so that the fitted law can be simulated. `folder` wrote it.
 """
 
 from __future__ import annotations

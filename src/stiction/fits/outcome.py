@@ -1,7 +1,7 @@
 """The result of a fit: parameters with confidence intervals, audit, criteria and summary.
 
-`stiction.fit` returns a `Fit`. It can be printed, drawn, saved, compared with other fits, and
-turned into a scenario.
+`stiction.fit` returns a `Fit`, which `fitting.fitted` makes. It can be printed, drawn, saved,
+compared with other fits, and converted to a scenario.
 """
 
 from __future__ import annotations
@@ -247,6 +247,10 @@ def slipping_rows(fit: Fit) -> list[Bools]:
 
 def criteria(problem: Problem, rss: float) -> tuple[float, float]:
     """Return Akaike's and Schwarz's criterion of a fit with the sum of squares `rss`.
+
+    For n rows and p parameters, AIC = -2 ln L + 2 p + 2 p (p + 1) / (n - p - 1), and
+    BIC = -2 ln L + p ln n. -2 ln L = n (ln(2 pi) + 1 + ln(rss / n)) if the noise is estimated, and
+    rss + n ln(2 pi) + 2 sum ln(noise) if it is known.
 
     Source: Hurvich and Tsai 1989, Biometrika 76, 297, for small samples; Schwarz 1978.
     Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins

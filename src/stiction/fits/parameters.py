@@ -1,9 +1,11 @@
 """Fitted parameters: their names, units and bounds, and the coordinates in which they are searched.
 
-The search uses transformed parameters: the logarithm of a positive parameter, the difference
-mu_static - mu_kinetic, and the ratio gamma / beta of the Bouc-Wen law. Every point within the
+The search uses transformed parameters, the coordinates y (n,): the logarithm of a positive
+parameter, the difference mu_static - mu_kinetic, and the ratio gamma / beta of the Bouc-Wen law.
+`Coordinates.physical` maps y to the values (n,) in SI units. Every point within the
 bounds of these coordinates is a valid law. A profile likelihood fixes one value and fits the others
 (`intervals`): the argument `profiled` of the maps below is (index, value) of the fixed parameter.
+`problem.Problem` makes the parameters and the coordinates.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ OF_LAWS: Mapping[str, Mapping[str, str]] = {
     "AgeingLaw": {"a": "1", "b": "1", "length": "m", "mu0": "1"},
     "SlipLaw": {"a": "1", "b": "1", "length": "m", "mu0": "1"},
 }  # fmt: skip
+# fields whose coordinate is the logarithm, those that may be negative, and those that may be zero
 _LOGARITHMIC = frozenset(
     ("sigma0", "v_scale", "time", "length", "a", "beta", "stiffness", "mass", "mu0", "mu")
 )
@@ -52,11 +55,14 @@ _MAY_VANISH = frozenset(("viscous", "sigma1", "sigma2", "growth", "b"))
 # {one: other}: the coordinate of `one` is its difference from `other`, or its ratio to `other`
 _EXCESS = {"mu_static": "mu_kinetic"}
 _RATIO = {"gamma": "beta"}
+# {field of a rig that may be fitted: unit}, and those with one value for each curve
 _OF_RIGS = {"stiffness": "N/m", "mass": "kg", "force_start": "N", "offset": "N", "drift": "N/s"}
 OF_CURVES = ("offset", "drift")
 # lower bound of positive parameters of a law in `OF_LAWS` that are not logarithmic, mu_static,
-# mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured
-_LEAST = 1e-6
+# mu_kinetic and mu_fresh, and of 1 + gamma / beta. Chosen, below any coefficient that is measured.
+# Without a measured normal force a coefficient has the size of the force; for small forces
+# `Problem` gives a smaller bound
+LEAST = 1e-6
 # bounds of logarithms, so that exp does not overflow (at 709) and the products of two parameters
 # do not either
 _LARGEST_LOG = 600.0
@@ -191,6 +197,7 @@ def parameters_of(
 def _of_law(
     law: Law | type[Law], free: Sequence[str] | None
 ) -> list[tuple[str, str, float | None]]:
+    """Return name, unit and starting value (or None) of the fields of a law that are fitted."""
     name, starts = law_name(law), dict[str, Any]()
     known = OF_LAWS.get(name)
     if known is None:
@@ -228,11 +235,15 @@ class Coordinates:
     ----------
     parameters : the n fitted parameters
     fixed : {field: value} of the fields of the law that are not fitted
+    least : lower bound of coefficients of friction whose coordinate is no logarithm [1]
 
     Verified by: tests/unit/fits/test_parameters.py::test_every_point_is_a_law
     """
 
-    def __init__(self, parameters: Sequence[Parameter], fixed: Mapping[str, float]) -> None:
+    def __init__(
+        self, parameters: Sequence[Parameter], fixed: Mapping[str, float], least: float = LEAST
+    ) -> None:
+        self.least = least
         self.parameters, self.fixed = tuple(parameters), dict(fixed)
         self.size = len(self.parameters)
         names = [q.name for q in self.parameters]
@@ -281,7 +292,7 @@ class Coordinates:
         return by
 
     def coordinates(self, values: Floats) -> Floats:
-        """Return the coordinates of values."""
+        """Return the coordinates (n,) of values (n,), the inverse of `physical`."""
         y = np.array(values, dtype=np.float64)
         y[self._log] = np.log(np.maximum(y[self._log], 1e-300))
         for i, j, constant, ratio in self._pairs:
@@ -308,11 +319,11 @@ class Coordinates:
             high[self._log] = np.minimum(np.log(high[self._log]), _LARGEST_LOG)
         # a coefficient of friction is positive
         positive = np.array([not q.may_equal_low for q in self.parameters])
-        low[~self._log & (low == 0.0) & positive] = _LEAST
+        low[~self._log & (low == 0.0) & positive] = self.least
         for i, j, _, ratio in self._pairs:
             # Bouc-Wen: |gamma| <= beta, or a loop creates energy, and beta + gamma > 0, or z has no
             # bound; see `laws.presliding`. Otherwise mu_static >= mu_kinetic
-            low[i], high[i] = (_LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
+            low[i], high[i] = (LEAST - 1.0, 1.0) if ratio else (0.0, math.inf)
             if profiled is not None and profiled[0] == i and j >= 0:
                 # the value of i is fixed, so that these conditions bound its partner: beta (whose
                 # coordinate is the logarithm) from below, mu_kinetic from above. The tiny numbers

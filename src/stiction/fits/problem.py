@@ -1,10 +1,12 @@
 """Nonlinear least squares of a friction law on measured curves: residuals and their Jacobian.
 
-A residual is the predicted minus the measured force, divided by the noise if that is known. The
-search uses transformed parameters (`parameters.Coordinates`). `Problem` maps them to a law and a
-rig, predicts the force of each curve, and forms the residuals. Residuals jump where the number of
-stick-slip events changes. The Jacobian is therefore computed by finite differences between points
-with the same number of events.
+A residual is the predicted minus the measured force, divided by the noise if that is known; in rows
+that stick it is zero if the measured force is within the bound of friction. The search uses
+transformed parameters (`parameters.Coordinates`). `Problem` maps them to a law and a rig, predicts
+the force of each curve, and forms the residuals. Residuals jump where the number of stick-slip
+events changes. The Jacobian is therefore computed by finite differences between points with the
+same number of events. `fitting` makes a `Problem`; `search` and `intervals` call its methods
+`residuals` (rows,) and `jacobian` (rows, n). `simulated.RunProblem` is the subclass for scenarios.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from stiction.core.audit import Check
 from stiction.core.fields import rules_of
 from stiction.errors import ModelError, nearest
 from stiction.fits.curves.curve import Curve
-from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
+from stiction.fits.parameters import LEAST, OF_CURVES, Coordinates, Law, law_name, parameters_of
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip, Rig
 
@@ -34,6 +36,8 @@ Profiled = tuple[int, float] | None
 
 # values of fields without a default that are not fitted, if a law is given by its class
 _DEFAULTS: Mapping[str, Mapping[str, float]] = {"BoucWen": {"a": 1.0}}
+# lower bound of coefficients over the largest measured ratio of force and normal force. Chosen
+_LEAST_FRACTION = 1e-3
 # residual, divided by the range of the data, for parameters without a valid law or solution: far
 # above any residual of a solution, and its square is representable
 _FAILED_RESIDUAL = 1e6
@@ -60,6 +64,14 @@ class Problem:
     curves : the measured curves
     free : fields of the law that are fitted; None for all fields that can be fitted
     known : {field: value} of fields that are not fitted, if `law` is a class
+
+    Attributes
+    ----------
+    parameters, coordinates : the n fitted parameters, and their coordinates
+    predictors : for each curve the prediction of its force
+    data, scales, masks : for each curve (rows,) measured force [N], noise or 1, and used rows
+    known_noise : whether the noise is given
+    evaluations : number of predictions of all curves so far
     """
 
     # step of finite differences divided by the typical size of the coordinate
@@ -90,9 +102,10 @@ class Problem:
         self._rig = {f.name: getattr(rig, f.name) for f in dataclasses.fields(cast(Any, rig))}
         self.of_law = [q.field for q in self.parameters if q.owner == "law"]
         self._fixed = self._unfitted_fields()
-        self.coordinates = Coordinates(self.parameters, self._fixed)
         self.predictors = [Predictor(curve, rig, self.cls) for curve in self.curves]
         self.data = [np.asarray(curve.force, dtype=np.float64) for curve in self.curves]
+        least = min(LEAST, _LEAST_FRACTION * self._ratio_size())
+        self.coordinates = Coordinates(self.parameters, self._fixed, least)
         self.known_noise = noise_is_known(self.curves)
         self.scales = [
             np.asarray(c.noise) if c.noise is not None else np.ones(c.rows) for c in self.curves
@@ -105,6 +118,7 @@ class Problem:
             raise ModelError("fit", got, needs, why, "fit fewer parameters, or measure more rows.")
 
     def _unfitted_fields(self) -> dict[str, float]:
+        """Set the fields of the law that are not fitted; return those that are numbers."""
         cls: Any = self.cls
         fields = [f for f in dataclasses.fields(cls) if f.name not in self.of_law]
         if not isinstance(self.law, type):
@@ -217,6 +231,7 @@ class Problem:
         return forces, events
 
     def _base(self, k: int, values: Floats, since: Floats) -> Floats:
+        """Return (rows,) offset + drift `since` of curve k [N]; `since` is t - t_start [s]."""
         own = {field: self._rig[field] for field in OF_CURVES}
         for q, v in zip(self.parameters, values, strict=True):
             if q.owner == str(k):
@@ -300,9 +315,11 @@ class Problem:
         return 0.1 if field == "gamma" else 0.02 * self._ratio_size()
 
     def _force_size(self) -> float:
+        """Return the largest range of the forces of a curve [N]."""
         return float(max(np.ptp(d) for d in self.data))
 
     def _ratio_size(self) -> float:
+        """Return the largest ratio of force and normal force [1]."""
         pairs = zip(self.data, self.predictors, strict=True)
         return float(max(np.max(np.abs(d / p.normal)) for d, p in pairs))
 

@@ -2,6 +2,7 @@
 
 There are three: imposed slip, a slider that is pulled by a spring, and a simulated scenario. A
 field of a rig that holds `Free` is fitted together with the parameters of the friction law.
+`predicting.models` and `simulated` predict the force that each rig measures.
 """
 
 from __future__ import annotations

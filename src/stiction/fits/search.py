@@ -3,7 +3,11 @@
 A Latin hypercube of starting points is ranked by the misfit, the sum of squared residuals. Local
 searches by the trust-region reflective method start from the best points. Stick-slip events make
 the misfit discontinuous. If the searches then disagree, differential evolution continues from their
-minima.
+minima. All points y (n,) are coordinates (`parameters.Coordinates`). `fitting` calls `best`, and
+`intervals` and `comparison` call `minimised`.
+
+Source: Branch, Coleman, Li 1999 (the trust-region reflective method of scipy.optimize); Storn and
+Price 1997 (differential evolution).
 """
 
 from __future__ import annotations
@@ -65,6 +69,11 @@ def minimised(
 ) -> Minimum:
     """Return the local minimum near `y`; `profiled` (index, value) fixes one parameter.
 
+    Parameters
+    ----------
+    most : largest number of evaluations of the residuals
+    tolerance : relative change of the misfit that ends the search; None for that of the problem
+
     Verified by: tests/unit/fits/test_search.py::test_a_search_ends_where_the_gradient_vanishes
     """
     from scipy.optimize import least_squares
@@ -78,6 +87,7 @@ def minimised(
         return Minimum(whole, float(r @ r), True)
     size = problem.typical_sizes(whole)[free]
 
+    # coordinates that a bound or the profile fixes are left out of x
     def full(x: Floats) -> Floats:
         made = whole.copy()
         made[free] = x

@@ -3,7 +3,8 @@
 Each evaluation of the residuals is one run of the scenario, and runs are cached by the values of
 the fields. The force of the run is interpolated at the times or displacements of the curve. If the
 system supplies derivatives of its run (`core.tangents`), the Jacobian follows from them; otherwise
-it is computed by differences of runs.
+it is computed by differences of runs. Values (n,) are those of the fields, then offsets and drifts
+of curves. `stiction.fits.fit_scenario` is the public function.
 """
 
 from __future__ import annotations
@@ -134,6 +135,7 @@ class RunProblem(Problem):
         self.coordinates = Coordinates(self.parameters, {})
 
     def _curve_parameters(self) -> list[Parameter]:
+        """Return the fitted offsets and drifts, one for each curve."""
         made = []
         for field, unit in (("offset", "N"), ("drift", "N/s")):
             given = getattr(self.rig, field)
@@ -165,6 +167,7 @@ class RunProblem(Problem):
         return made
 
     def _check_rows(self) -> None:
+        """Raise an error unless there are more rows than parameters."""
         if self.rows <= len(self.parameters):
             got, needs = f"{self.rows} rows", f"more than {len(self.parameters)}"
             why = "fewer rows do not determine the parameters and the noise."
@@ -222,6 +225,7 @@ class RunProblem(Problem):
         return forces, events
 
     def _forces_of_run(self, values: Floats) -> tuple[list[Floats], int]:
+        """Return `_run` of the values of the fields, from the cache if possible."""
         key = np.ascontiguousarray(values).tobytes()
         if key not in self._seen:
             if len(self._seen) >= _CACHED:
@@ -380,6 +384,7 @@ def _parameter(scenario: Scenario, place: Place, free: Free) -> Parameter:
 
 
 def _abscissa(curve: Curve, along: str) -> Floats:
+    """Return (rows,) times [s] or displacements [m] at which the run is compared with a curve."""
     if along == "time":
         if curve.time is None:
             why = "data and run are compared at equal times."
@@ -422,12 +427,21 @@ def _direction(place: Place) -> str:
 
 
 def _no_slopes(got: str) -> ModelError:
+    """Return the error for a run without derivatives, whose text `jacobian_note` shows."""
     why, try_ = "the Jacobian needs derivatives of the run.", "differences of runs replace them."
     return ModelError("derivatives", got, "a run with derivatives", why, try_)
 
 
 def _slopes_at(at: Floats, x: Floats, x_by: Floats, force: Floats, force_by: Floats) -> Floats:
-    """Return the derivatives of the interpolated force at fixed abscissas."""
+    """Return (rows, fields) derivatives of the interpolated force at fixed abscissas `at`.
+
+    For force(x(t; p), p) at fixed x it is dF/dp - (dF/dx) dx/dp, interpolated between samples.
+
+    Parameters
+    ----------
+    x, force : (t,) samples of the run
+    x_by, force_by : (t, fields) their derivatives by the fields
+    """
     k = np.clip(np.searchsorted(x, at, side="right") - 1, 0, x.size - 2)
     fraction = np.clip((at - x[k]) / (x[k + 1] - x[k]), 0.0, 1.0)[:, None]
     steepness = ((force[k + 1] - force[k]) / (x[k + 1] - x[k]))[:, None]

@@ -1,7 +1,9 @@
 """Starting points of the searches of a fit: a Latin hypercube over estimated ranges.
 
 The range of each parameter is estimated from the data, for example that of a coefficient of
-friction from quantiles of force / normal force.
+friction from quantiles of force / normal force. `search.best` calls `candidates`.
+
+Source: McKay, Beckman, Conover 1979 (Latin hypercubes).
 """
 
 from __future__ import annotations
@@ -34,6 +36,12 @@ def candidates(
 ) -> Floats:
     """Return (count, n) coordinates of starting points; the first one is the centre of the ranges.
 
+    Parameters
+    ----------
+    parameters, coordinates : the n fitted parameters, and the map to their coordinates
+    curves : the measured curves
+    count, seed : number of points, and seed of the random numbers
+
     Verified by: tests/unit/fits/test_starts.py::test_starts_lie_within_the_bounds
     """
     from scipy.stats import qmc
@@ -58,6 +66,7 @@ def candidates(
 
 
 def _between(span: Span, u: float, logarithmic: bool) -> float:
+    """Return the value at the fraction u of a range, of its logarithm if `logarithmic`."""
     low, high = span
     if logarithmic and low > 0.0:
         return float(low * (high / low) ** u)
@@ -69,8 +78,9 @@ def _scale_bouc_wen(
 ) -> None:
     """Scale beta and gamma of Bouc-Wen, which `_ranges` gives without units.
 
-    In steady slip mu = sigma0 (a / (beta + gamma))^(1/power), so beta is divided by
-    a (sigma0 / peak)^power, and gamma by beta.
+    values (n,) are changed in place; `peak` is the largest coefficient of friction. In steady slip
+    mu = sigma0 (a / (beta + gamma))^(1/power), so beta is divided by a (sigma0 / peak)^power, and
+    gamma by beta.
     """
     place = {q.field: i for i, q in enumerate(parameters)}
 

@@ -3,7 +3,8 @@
 NumPy's own types have no dimension, so that an entry of an array has the type `Any`. The protocols
 `Vector`, `Matrix`, `Stack` and `Integers` declare the operations that kernels use; NumPy arrays
 satisfy them. A `Struct` is an element of a structured array whose fields are attributes, in
-compiled code as in Python: the kernels' data with names instead of indices.
+compiled code as in Python: the kernels' data with names instead of indices. All modules with
+kernels import these types.
 """
 
 from __future__ import annotations
@@ -200,6 +201,8 @@ def _field(name: str, kind: Any) -> tuple[Any, ...]:
 
 
 def _setter(name: str) -> Any:
+    """Return the function that writes the field of this name."""
+
     def put(self: np.void, value: float) -> None:
         self[name] = value
 

@@ -1,9 +1,13 @@
-"""B-splines: basis functions, Bezier extraction.
+"""B-splines: basis functions with derivatives, and the operators of Bezier extraction.
 
-All functions use the polar form (blossom) of a polynomial of degree p. This is a symmetric function
-of p arguments that is affine in each and equals the polynomial where all arguments are equal. Its
-values at p successive knots are the control points; its values at other arguments give basis
-functions, derivatives and the Bezier extraction. Isogeometric elements use them.
+A spline of degree p is sum_i N_i(x) P_i with the knot vector t, the basis functions N_i and the
+control points P_i. All functions use the polar form (blossom) of a polynomial of degree p: the
+symmetric function f(x_1, ..., x_p) that is affine in each argument and equals the polynomial where
+all arguments are equal. Then P_i = f(t_{i+1}, ..., t_{i+p}); f at other arguments follows from
+these by de Boor's algorithm (`_polar`) and gives basis functions, derivatives and the Bezier
+extraction. Isogeometric elements use them (`solids.shape_functions`, `solids.membranes`).
+
+Source: Ramshaw 1989 (blossoms); Borden, Scott, Evans, Hughes 2011 (Bezier extraction).
 """
 
 from __future__ import annotations
@@ -69,7 +73,10 @@ def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
 
 
 def greville(knots: Floats, degree: int) -> Floats:
-    """Return the Greville abscissae: the coordinates of the control points of a straight line."""
+    """Return the Greville abscissae (t_{i+1} + ... + t_{i+p}) / p, one for each control point.
+
+    They are the coordinates of the control points of the straight line x(t) = t.
+    """
     count = knots.size - degree - 1
     indices = np.arange(count)[:, None] + np.arange(1, degree + 1)
     return np.asarray(knots[indices].mean(axis=1))
@@ -124,7 +131,14 @@ def _polar(
 ) -> Floats:
     """Return the polar form of each of the p + 1 functions of a span, (q, p + 1).
 
-    With `direction` the first argument is the unit direction instead of a point.
+    De Boor's algorithm for unit control points, with another argument at each of its p levels. With
+    `direction` the first argument is the unit direction instead of a point: p times the result is
+    the derivative.
+
+    Parameters
+    ----------
+    span : (q,) number of the knot at the left end of the span of each point
+    arguments : p arrays (q,)
     """
     d = np.broadcast_to(np.eye(degree + 1), (span.size, degree + 1, degree + 1)).copy()
     for level in range(1, degree + 1):

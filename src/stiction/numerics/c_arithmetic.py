@@ -3,7 +3,8 @@
 Where Python raises an exception (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1e3)``), compiled
 code continues with inf or NaN, as C does. `as_compiled` copies a user's function such that Python
 does the same: its float constants become NumPy numbers, and functions of `math` return inf or NaN
-instead of raising. `callback` calls it.
+instead of raising. `callback` calls it for runs in mode "plain", so that both modes of kernels give
+the same numbers. A function whose own code raises or handles exceptions remains as it is.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ Call = Callable[..., Any]
 
 
 def _keeps(function: Call) -> bool:
-    """Return whether a function remains as it is: its own code raises or handles exceptions."""
+    """Return whether a function remains as it is: its code raises or handles exceptions."""
     code = getattr(getattr(function, "py_func", function), "__code__", None)
     return code is None or _raises(code)
 
 
 @functools.lru_cache(maxsize=256)
 def _raises(code: types.CodeType) -> bool:
+    """Return whether byte code has instructions that raise or handle exceptions."""
     raising = ("RAISE_VARARGS", "CHECK_EXC_MATCH")
     return any(op.opname in raising for op in dis.get_instructions(code))
 
@@ -62,7 +64,10 @@ def as_compiled(function: Call) -> Call:
 
 
 def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
-    """Return a copy with NumPy floats, and NumPy integers if `whole`."""
+    """Return a copy with NumPy floats, and NumPy integers if `whole`.
+
+    made : copies by the id of their originals, for functions that call each other
+    """
     plain = getattr(function, "py_func", function)
     if not isinstance(plain, types.FunctionType) or _keeps(plain):
         return cast(Call, plain)
@@ -92,7 +97,7 @@ def _copied(function: Any, whole: bool, made: dict[int, Call]) -> Call:
 
 
 def _with_numbers(code: types.CodeType, whole: bool) -> types.CodeType:
-    """Return the code with constants of NumPy's kind."""
+    """Return the byte code with NumPy numbers as constants, in nested functions too."""
     constants = tuple(
         _with_numbers(value, whole) if isinstance(value, types.CodeType) else _number(value, whole)
         for value in code.co_consts
@@ -101,6 +106,7 @@ def _with_numbers(code: types.CodeType, whole: bool) -> types.CodeType:
 
 
 def _number(value: Any, whole: bool) -> Any:
+    """Return a float, and if `whole` an integer, as a NumPy number; other values unchanged."""
     if type(value) is float:
         return np.float64(value)
     if whole and type(value) is int and abs(value) < 2**63:
@@ -109,7 +115,7 @@ def _number(value: Any, whole: bool) -> Any:
 
 
 def _replaced(value: Any, whole: bool, made: dict[int, Call]) -> Any:
-    """Return the replacement for a referenced object."""
+    """Return the replacement for a referenced object: `math`, its functions, users' functions."""
     if value is math:
         return _MATH
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
@@ -127,6 +133,7 @@ def _replaced(value: Any, whole: bool, made: dict[int, Call]) -> Any:
 
 
 def _gamma(x: float) -> float:
+    """Return the gamma function; infinite where it overflows or at zero, NaN at other poles."""
     try:
         return math.gamma(x)
     except OverflowError:
@@ -137,6 +144,7 @@ def _gamma(x: float) -> float:
 
 
 def _lgamma(x: float) -> float:
+    """Return the logarithm of the absolute gamma function; infinite at its poles."""
     try:
         return math.lgamma(x)
     except (OverflowError, ValueError):
@@ -159,6 +167,7 @@ def _going_on(exact: Call, beyond: Call) -> Call:
 
 
 def _log(x: float, *base: float) -> Any:
+    """Return the logarithm, of a base if one is given; -inf of zero, NaN of negative numbers."""
     if not base:
         return np.log(np.float64(x))
     return np.divide(_MATH.log(x), _MATH.log(base[0]))

@@ -1,10 +1,11 @@
 """Functions that kernels call by address: those of a user, and those of the built-in systems.
 
 A kernel that takes functions by address is compiled once and cached for all systems. There are two
-kinds: scalar functions of a number, and ``f(x, s, p, out)`` with arrays. Numba compiles a user's
-function if it can. Otherwise the kernel calls back into Python; an exception there is stored, and
-raised by `check` after the kernel has returned. Kernels in plain Python look up the Python function
-of an address.
+kinds: scalar functions of a number (`Callback`), and ``f(x, s, p, out)`` with arrays
+(`ArrayCallback`): state x, signs s of switching functions, parameters p, results out. Numba
+compiles a user's function if it can. Otherwise the kernel calls back into Python; an exception
+there is stored, and raised by `check` after the kernel has returned. Kernels in plain Python look
+up the Python function of an address.
 """
 
 from __future__ import annotations
@@ -174,6 +175,7 @@ class Callback(_UserFunction):
         self._put(made, _C_SCALAR, self._python)
 
     def _python(self, argument: float) -> float:
+        """Return the value of the user's function; NaN if it raised, now or before."""
         value = math.nan
 
         def action() -> None:
@@ -292,6 +294,7 @@ class ArrayCallback(_UserFunction):
             self.error, self.cost = None, 0.0
 
     def _python(self, x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
+        """Call the parts in Python at the addresses of x, s, p, and write their results to out."""
         n, n_signs, n_out = self._shape
         out, layout = carray(out_at, (n_out,)), self._layout
 
@@ -319,6 +322,7 @@ class ArrayCallback(_UserFunction):
             out[:] = math.nan
 
     def _picked(self, s: Floats) -> Sequence[int]:
+        """Return the numbers of the parts that are called at the signs s."""
         return [0 if s[0] > 0.0 else 1] if self._choose else range(len(self._parts))
 
     def _wrapper(self, *, fast: bool, number: bool) -> Callable[..., None]:
@@ -408,6 +412,7 @@ def address_of(function: Callable[..., None]) -> Any:
 
 @functools.cache
 def _made(function: Callable[..., None], mode_: str) -> Any:
+    """Return the object with the address of a function in a mode of kernels, one for each."""
     if mode_ == "plain":
         return PythonFunction(function, _C_ARRAYS)
     return compiled_function(function, _ARRAYS)
@@ -430,6 +435,7 @@ def carray(place: Any, shape: tuple[int]) -> Vector:
 
 @functools.cache
 def _array_type(count: int) -> Any:
+    """Return the C type of an array of so many doubles."""
     return ctypes.c_double * count
 
 

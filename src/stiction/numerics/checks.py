@@ -1,7 +1,9 @@
 """Checks of arguments: conversion to numbers, or a ModelError with the reason.
 
-Each message says what was given, what is needed, why, and what to try; the caller gives the last
-two. `Record` is the base class of all descriptions that users write.
+`number`, `numbers` and `whole` return a float, an array and an integer; all modules with input from
+users call them. Each message has the given value, the needed one, the reason, and a suggestion; the
+caller gives the last two. `Record` is the base class of all frozen classes by which users describe
+a model or a method. `fits` estimates memory before it is allocated.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ MOST_SEED = (1 << 63) - 1
 # memory of an entry of the event log, with its reserve [bytes]
 BYTES_OF_EVENT = 100
 
+# rules of numbers: a test of an array entry by entry, and its name in messages
 _RULES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "finite": (lambda a: np.isfinite(a), "finite numbers"),
     "positive": (lambda a: np.isfinite(a) & (a > 0.0), "positive numbers"),
@@ -134,6 +137,7 @@ def _check_arguments(cls: type, count: int, given: Mapping[str, object]) -> None
 
 
 def _same(a: object, b: object) -> bool:
+    """Return whether two values of a field are equal; arrays if all their entries are."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(np.asarray(a), np.asarray(b))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -232,6 +236,7 @@ def whole(
     Parameters
     ----------
     where, why, try_ : as in `number`
+    least, most : smallest and largest admissible value
     each : memory of each of the counted objects [bytes], see `fits`
 
     Raises
@@ -258,6 +263,11 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
 
     It is called before the memory is allocated.
 
+    Parameters
+    ----------
+    where : field that has the count, for the message
+    try_ : suggestion of the message
+
     Raises
     ------
     ModelError : if they do; the message has the estimate and the limit.
@@ -270,7 +280,7 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
 
 
 def cores_of_process() -> int:
-    """Return how many cores this process may use; those of the machine where no system says so."""
+    """Return the number of cores that this process may use; those of the machine if unknown."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -311,12 +321,14 @@ def _plain(value: object, unit: str) -> object:
 
 
 def _is_no_number(value: object) -> bool:
+    """Return whether a value is of a kind that NumPy would convert but users cannot mean."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.kind not in "iuf" or bool(np.ma.is_masked(value))
     return value is None or isinstance(value, _NOT_NUMBERS)
 
 
 def _has_unit(value: object) -> bool:
+    """Return whether a value is a quantity with a unit, as of pint."""
     return hasattr(value, "magnitude") and hasattr(value, "to")
 
 
@@ -342,7 +354,7 @@ def shape_of(value: object) -> tuple[int, ...]:
 
 
 def floats_of(value: object) -> Floats:
-    """Return an array of floats; not a number where entries are none."""
+    """Return an array of floats; a single NaN if the value cannot be converted."""
     try:
         given = np.array(value)
         # numpy drops imaginary parts, and reads texts
@@ -354,4 +366,5 @@ def floats_of(value: object) -> Floats:
 
 
 def _unit(unit: str) -> str:
+    """Return a unit in brackets for a message, or nothing."""
     return f" [{unit}]" if unit else ""

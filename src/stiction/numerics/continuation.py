@@ -1,10 +1,16 @@
 """Pseudo-arclength continuation of the curve G(u) = 0 with one unknown more than equations.
 
-A step predicts a point along the tangent and corrects it by Newton's method at a fixed projection
-on the tangent, so that limit points of a parameter are regular points of the curve. The unknowns
-are a vector, or any object that a scaled step can change, such as positions and frames of a rod. A
-step is halved if its correction fails. `advance` makes one step, `trace` a whole curve, `located`
-finds a root of a test function on a step. Callers implement `Problem`.
+From a point u with the unit tangent t (J t = 0, J = dG/du), a step of length ds predicts u + ds t
+and corrects it by Newton's method for
+
+    G(u + x) = 0,    t . x = ds.
+
+Its matrix, J with the row t, is regular at limit points of a parameter, which are regular points of
+the curve. The unknowns are a vector, or any object that a scaled step can change, such as positions
+and frames of a rod; x, t and J are in scaled unknowns (q + 1,) for q equations. A step is halved if
+its correction fails. `advance` makes one step, `trace` a whole curve, `located` finds a root of a
+test function on a step. Callers implement `Problem`: equilibria of rods and solids, cycles and
+equilibria of flows.
 
 Source: Keller 1977 (pseudo-arclength continuation).
 """
@@ -90,7 +96,7 @@ class Problem(Protocol[U]):
 class VectorProblem(Problem[Floats], Protocol):
     """A problem whose unknowns are a vector.
 
-    Parameters
+    Attributes
     ----------
     scale : (q + 1,) sizes of the unknowns
     limits : (index of an unknown, lowest, highest, name) at which the curve ends
@@ -101,7 +107,7 @@ class VectorProblem(Problem[Floats], Protocol):
 
 
 class Dense(NamedTuple):
-    """Derivatives (q, q + 1) by scaled unknowns, as a full matrix."""
+    """`Linear` with the derivatives (q, q + 1) by scaled unknowns as a full matrix."""
 
     jacobian: Floats
 
@@ -117,7 +123,7 @@ class Dense(NamedTuple):
 
 
 class Place(NamedTuple, Generic[U]):
-    """A point of the curve with its unit tangent in scaled unknowns."""
+    """A point u of the curve with its unit tangent (q + 1,) in scaled unknowns."""
 
     u: U
     tangent: Floats
@@ -137,6 +143,7 @@ def bordered(both: Floats, row: Floats, corner: float, wanted: float) -> tuple[F
     Parameters
     ----------
     both : (n, 2) A^-1 f and A^-1 b
+    row, corner, wanted : the last equation: row (n,), coefficient of y, right-hand side
 
     Raises
     ------
@@ -231,7 +238,8 @@ def located(
 ) -> tuple[float, U] | None:
     """Locate the root of a test function on a step: fraction of the step, and solution there.
 
-    If a solution or its test function is undefined, the last estimate; None if there is none.
+    If a solution or its test function is undefined, the result is the last estimate, or None if
+    there is none.
 
     Parameters
     ----------
@@ -265,7 +273,10 @@ def located(
 
 
 def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
-    """Return a solution near `guess` by damped Newton steps of least norm; None if they fail."""
+    """Return a solution near `guess`; None if the method fails.
+
+    Newton steps of least norm J^+ (-G) are shortened to a quarter of the scale of the unknowns.
+    """
     u = guess.copy()
     try:
         for _ in range(2 * _MOST_CORRECTIONS):
@@ -306,6 +317,7 @@ def trace(
         new = None if landed is not None else advance(problem, place, length, longest=step)
         if new is not None:
             landed = limit_on_step(problem, place, new[1].step)
+        # the curve ends at a limit, where no step succeeds, or where it returns to its start
         if landed is not None:
             points.append(landed[0])
             return points, landed[1]
@@ -330,7 +342,11 @@ def _oriented(tangent: Floats) -> Floats:
 def limit_on_step(
     problem: VectorProblem, place: Place[Floats], step: Floats
 ) -> tuple[Floats, str] | None:
-    """Return the point at the first limit that a step crosses; None if it crosses none."""
+    """Return the point at the first limit that a step (q + 1,) crosses, and a message, or None.
+
+    The fraction of the step at which an unknown reaches its bound predicts the point; a correction
+    with this unknown fixed follows.
+    """
     u, best, crossed = place.u, 1.0, None
     new = u + problem.scale * step
     for index, low, high, name in problem.limits:

@@ -1,7 +1,7 @@
 """Scalar functions for kernels that return inf and NaN where those of Python raise.
 
 Compiled code calls the C library, which never raises; in plain Python these functions return the
-same bits.
+same bits. Kernels of chains, rods and flows call them. `elementwise` has such functions of arrays.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = ["cos", "exp", "hypot", "sin"]
 
 
 def _exp(x: float) -> float:
+    """Return e to the power x in plain Python, infinite where it overflows."""
     try:
         return math.exp(x)
     except OverflowError:

@@ -1,7 +1,8 @@
 """Elementwise functions of arrays for kernels in plain Python, rounded as in compiled code.
 
 Each entry is computed by the C library, as in compiled kernels: the last digit of NumPy's own
-functions depends on the machine.
+functions depends on the machine. Plain versions of kernels on arrays call them (material laws,
+stresses and contact curves of solids, `laws.interface_tractions`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _each(function: Callable[..., float], *arguments: Floats) -> Floats:
-    """Apply a function of `math`, which calls the C library, to all entries."""
+    """Apply a function of `math`, which calls the C library, to all entries of equal arrays."""
     first = np.asarray(arguments[0])
     lists = [np.asarray(a, dtype=np.float64).ravel().tolist() for a in arguments]
     result = np.fromiter(map(function, *lists), np.float64, first.size)
@@ -42,6 +43,7 @@ def exp(x: Floats) -> Floats:
     return np.where(x > _LARGEST, np.inf, result)
 
 
+# largest argument whose exponential is a float
 _LARGEST = math.log(np.finfo(np.float64).max)
 
 
@@ -60,6 +62,7 @@ def power(x: Floats, exponent: float) -> Floats:
 
 
 def _power(x: float, exponent: float) -> float:
+    """Return x to a power, infinite where it overflows."""
     try:
         return math.pow(x, exponent)
     except OverflowError:
@@ -77,10 +80,11 @@ def sin(x: Floats) -> Floats:
 
 
 def _of_finite(function: Callable[..., float], x: Floats) -> Floats:
+    """Apply a function of `math` to finite entries; NaN for the others."""
     good = np.isfinite(x)
     return np.where(good, _each(function, np.where(good, x, 0.0)), np.nan)
 
 
 def arctan2(y: Floats, x: Floats) -> Floats:
-    """Return the angle of (x, y), broadcast."""
+    """Return the angles of the points (x, y), broadcast, from -pi to pi [rad]."""
     return _each(math.atan2, *np.broadcast_arrays(y, x))

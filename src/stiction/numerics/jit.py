@@ -4,6 +4,8 @@ A kernel is a function on numbers and arrays that contains the inner loops of a 
 runs all kernels in one mode, "compiled" by default. The mode "plain" needs neither a compiler nor
 Numba, gives the same numbers and is slower. Functions that only compiled code provides (intrinsics)
 have a Python body for it. The folder `compiling` compiles and caches kernels at their first call.
+A kernel that Python calls and one that other kernels call are two compiled forms of one function,
+which `compiling.linking` makes.
 """
 
 from __future__ import annotations
@@ -82,6 +84,7 @@ class Kernel:
         self._run = self.plain if self.views or mode == "plain" else self._first
 
     def _first(self, *arguments: Any) -> Any:
+        """Compile the kernel at its first call, and run it compiled from then on."""
         self._run = self.compiled
         return self._run(*arguments)
 
@@ -113,6 +116,7 @@ class _Native:
 
     @functools.cached_property
     def _numba_type_(self) -> Any:
+        """Numba type of the intrinsic in kernels that call it."""
         from numba.core.registry import cpu_target
 
         module, _, name = self.native_name.partition(":")

@@ -3,7 +3,7 @@
 A `LinearSolver` describes a solver; `start()` returns the `Workspace` of one run. The workspace
 reuses the order of elimination and the storage for matrices of the same sparsity pattern, and
 returns the `Factors` of each matrix, which solve for several right-hand sides. The implementations
-are in `direct` and `iterative`.
+are in `direct` and `iterative`. Methods of solids take a `LinearSolver` as their field `solver`.
 
 Two matrices have the same pattern if their `indptr` and `indices` are the same arrays; the entries
 are not compared. `matrix.data` may be overwritten between calls, since factors hold a copy.

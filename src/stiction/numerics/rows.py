@@ -1,7 +1,8 @@
 """Vector and quaternion operations on arrays (3, n) and (4, n), for kernels in plain Python.
 
 Each function does the operations of the compiled loop in the same order, so that results agree to
-the last bit. Quaternions are (w, x, y, z); a unit quaternion q is a frame.
+the last bit. Columns are n nodes of a rod. Quaternions are (w, x, y, z); a unit quaternion q is a
+frame: it turns the axes of space to the directors d_1, d_2, d_3. `rods.rod_kernels` calls them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def series(c: tuple[float, ...], x: Floats) -> Floats:
-    """Return c[0] + c[1] x + ..., by Horner's scheme."""
+    """Return the polynomial c[0] + c[1] x + ... at each entry of x, by Horner's scheme."""
     y = np.full_like(x, c[-1])
     for a in c[-2::-1]:
         y *= x
@@ -24,12 +25,12 @@ def series(c: tuple[float, ...], x: Floats) -> Floats:
 
 
 def dot(a: Floats, b: Floats) -> Floats:
-    """Return a . b."""
+    """Return (n,) scalar products a . b of columns."""
     return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Return a x b."""
+    """Return (3, n) vector products a x b of columns."""
     (ax, ay, az), (bx, by, bz) = a, b
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
 
@@ -41,7 +42,7 @@ def axes_of(q: Floats) -> Floats:
 
 
 def turned_by(w: Floats, v: Floats, q: Floats) -> Floats:
-    """Return the products of the quaternions (w, v) and q."""
+    """Return (4, n) products of the quaternions (w, v) and q: the rotation q, then (w, v)."""
     (x, y, z), (w0, x0, y0, z0) = v, q
     return np.stack(
         [
@@ -54,7 +55,7 @@ def turned_by(w: Floats, v: Floats, q: Floats) -> Floats:
 
 
 def between(q: Floats) -> tuple[Floats, Floats]:
-    """Return the relative rotations of successive frames as quaternions: w, and (x, y, z)."""
+    """Return the relative rotations q_i^-1 q_{i+1} of successive frames: w (n - 1,), (x, y, z)."""
     (aw, ax, ay, az), (bw, bx, by, bz) = q[:, :-1], q[:, 1:]
     w = aw * bw + ax * bx + ay * by + az * bz
     x = aw * bx - ax * bw - ay * bz + az * by
@@ -64,7 +65,7 @@ def between(q: Floats) -> tuple[Floats, Floats]:
 
 
 def in_space(q: Floats, k: Floats) -> Floats:
-    """Return the vectors whose components in the frames q are k, in components of space."""
+    """Return (3, n) vectors in the axes of space whose components in the frames q are k."""
     w, x, y, z = q
     a, b, c = cross(q[1:], k)
     turn = np.stack([w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a])

@@ -1,4 +1,8 @@
-"""Short texts of values and descriptions, for `repr`, notebooks and messages."""
+"""Short texts of values and records, for `repr`, notebooks and messages.
+
+`brief` shortens a value, `exact_text` has all its digits, `record_text` shows a dataclass as Python
+source, `table_html` a table. `checks.Record`, `core` and `studies` call them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import numpy as np
 
 __all__ = ["brief", "counted", "exact_text", "plural", "record_text", "table_html"]
 
+# entries that are shown at the begin of a long array, and letters of a long text
 _MOST_ENTRIES = 4
 _MOST_LETTERS = 60
 
@@ -49,6 +54,7 @@ def brief(value: object) -> str:
 
 
 def _sequence(entries: Sequence[object]) -> str:
+    """Return a short text of entries: "5 x 1" if they are equal, else the first and last ones."""
     if len(entries) > _MOST_ENTRIES and all(_same(entry, entries[0]) for entry in entries):
         return f"{len(entries)} x {brief(entries[0])}"
     if len(entries) <= 2 * _MOST_ENTRIES:
@@ -58,6 +64,7 @@ def _sequence(entries: Sequence[object]) -> str:
 
 
 def _same(a: object, b: object) -> bool:
+    """Return whether two entries are equal numbers."""
     return isinstance(a, int | float | np.number) and bool(a == b)
 
 
@@ -143,4 +150,5 @@ def table_html(
 
 
 def _cell(value: object) -> str:
+    """Return the text of a cell; None is empty."""
     return value if isinstance(value, str) else "" if value is None else brief(value)

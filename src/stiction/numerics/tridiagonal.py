@@ -6,7 +6,8 @@ The matrix is given by its row sums (excess) and couplings instead of its diagon
 
 with w = 0 beyond both ends and for pinned unknowns. Elimination then corresponds to springs in
 series: it has sums, products and quotients of positive numbers only. With a stored diagonal a small
-excess beside a large coupling would be lost by cancellation. Chains solve implicit steps with it.
+excess beside a large coupling would be lost by cancellation. Chains solve implicit steps with it
+(`chains.theta`).
 
 A system is stored in the first six rows of one array with at least n + 1 columns; `system_of` names
 them. Passing six arrays would take longer than the solution of three unknowns.

@@ -5,8 +5,10 @@ import pytest
 from playing import film_in
 
 from stiction.faults.figures.player import movie_of, times_of
+from stiction.faults.methods import Cycles
 from stiction.io.scenario import read_scenario
 from stiction.plot import style
+from stiction.plot.player import movie as m
 from stiction.plot.player.page import page
 from stiction.solve import solve
 
@@ -30,3 +32,11 @@ def test_frames_are_the_saved_slip():
     movie = movie_of(run, run.time)
     np.testing.assert_allclose(movie.readings[-1].values, np.log10(fastest), atol=1e-12)
     assert np.array_equal(movie.views[1].layers[1].points[:, 0, 0], movie.readings[-1].values)
+
+
+def test_ruptures_are_faster_than_the_speed_of_the_events():
+    s = read_scenario("spring-slider", ())
+    run = solve(s.system, Cycles(seismic=10.0), s.t_span, save=s.save)
+    assert run.variables["trace_speed"].values.max() > 1e-2
+    assert not len(run.event_log.time)
+    assert (movie_of(run, times_of(run, 100)).strip == m.BLUE).all()

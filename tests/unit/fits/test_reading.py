@@ -69,6 +69,9 @@ def test_a_coefficient_is_a_force_over_one(tmp_path):
         ({"columns": {"coefficient": 2}}, "coefficient: got 2"),
         ({"units": {"time": 1}}, "time: got 1"),
         ({"units": {"velocity": "mm/s"}}, "a column of velocity"),
+        # quantities with a unit that no curve has
+        ({"columns": {"mass": "mu"}}, "--column: got 'mass'"),
+        ({"units": {"stiffness": "N/m"}}, "--unit: got 'stiffness'"),
     ],
 )
 def test_arguments_that_fit_no_file_are_refused(tmp_path, named, words):

@@ -138,3 +138,18 @@ def test_searches_that_agree_on_noise_are_followed_by_nothing():
 def test_imposed_slip_has_no_events_to_find():
     asked, _ = problem("LuGre")
     assert not asked.has_events
+
+
+def test_a_search_ends_at_the_same_law_without_a_normal_force_in_nanonewtons():
+    case = cases(120)["Stribeck"]
+    ends = []
+    for unit in (1.0, 1e-9):
+        curve = case.drawn(0)
+        curve = dataclasses.replace(curve, force=unit * curve.force)
+        asked = Problem(type(case.law), ImposedSlip(offset=0.0, drift=0.0), [curve], None, {})
+        # without the normal force coefficients are forces
+        size = np.array([1.0 if q.name == "v_scale" else unit for q in asked.parameters])
+        start = size * [1.1 * case.truth[q.name] for q in asked.parameters]
+        end = minimised(asked, asked.coordinates.coordinates(start))
+        ends.append(asked.coordinates.physical(end.y) / size)
+    assert ends[1] == pytest.approx(ends[0], rel=1e-6)

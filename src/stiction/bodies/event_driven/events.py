@@ -1,9 +1,17 @@
-"""Events of a step: separation, stick, slip, ends of edges, and contacts that close.
+"""Event localisation in a step of smooth motion: separation, stick, slip, contacts that close.
 
-Conditions of closed contacts are smooth: their interpolants at the points of the step are searched
-with certainty, and the roots refined on the motion itself. Gaps of open contacts are those of
-`find_contacts`; a bound of the relative velocity of two surfaces excludes intervals, and those in
-which the gap has kinks are halved.
+Closed contacts have event functions, which are positive until the event: s u_t of a slipping
+contact with the direction s of slip (stick), r_n (separation), mu r_n +- r_t of a sticking one
+(slip), distances from the ends of an edge, margins of redundant forces, and the regularity of the
+equations of motion. They are smooth. Their polynomial interpolants at the points of the step are
+converted to Bernstein coefficients, so that no root of the polynomial is missed, and the root is
+refined on the motion by the secant method.
+
+Gaps of open contacts are those of `find_contacts`; a bound of the relative velocity of two surfaces
+excludes intervals, and intervals in which the gap has kinks are halved. Times in a step are
+fractions theta in [0, 1]. `run.Integrator._step` calls `first_condition` and `first_closing`.
+
+Source: docs/decisions/40, "Event-driven runs"; `numerics.event_localisation` for the roots.
 """
 
 from __future__ import annotations
@@ -30,15 +38,16 @@ __all__ = ["SAME_PLACE", "Event", "first_closing", "first_condition"]
 
 Floats = npt.NDArray[np.float64]
 
-# kinds of conditions
+# kinds of events of closed contacts: it separates, begins to slip, stops slipping, leaves the end
+# of an edge; redundant forces reach a bound; the equations of motion become singular
 SEPARATES, SLIPS, STOPS, LEAVES, MARGIN, SINGULAR = range(6)
-# a condition that begins a step below this fraction of the largest value of its kind is zero there.
-# Chosen, above the error of the located event at which the step begins
+# an event function that begins a step below this fraction of the largest value of its kind is zero
+# there. Chosen, above the error of the located event at which the step begins
 _ZERO = 1e-11
 # factor of the rounding error of Bernstein coefficients over that of the samples. Chosen
 _LOOSE = 10.0
-# determinant over that without friction at which forces count as unbounded. Chosen: forces are 1e9
-# times those without friction
+# ratio of the determinant of the equations of motion to that without friction at which forces count
+# as unbounded. Chosen: forces are 1e9 times those without friction
 SINGULAR_AT = 1e-9
 # intervals are halved until they are this fraction of a step: a pair of surfaces that closes and
 # opens within one is not seen. Chosen
@@ -69,11 +78,13 @@ class Event(NamedTuple):
     sign: int = 0
 
 
+# event functions: values (k, N) at N times; (kind, contact, sign) of each, as of `Event`; and sizes
+# (k,) to which their rounding is relative
 Conditions = tuple[Floats, list[tuple[int, int, int]], Floats]
 
 
 def _conditions(segment: Segment, theta: Floats) -> Conditions:
-    """Return values (k, N) at N times, what each means, and the size of each (k,)."""
+    """Return the event functions of closed contacts at the fractions theta (N,) of a step."""
     phase, state = segment.phase, segment.at(theta)
     m, forces = phase.mechanics, phase.forces(*state)
     r, u, slips = forces.r, phase.kinematics(*state).u[..., 1], np.flatnonzero(~phase.stick)
@@ -114,6 +125,7 @@ def first_condition(segment: Segment) -> Event | None:
         return None
     theta = np.concatenate([[0.0], nodes()])
     values, labels, sizes = _conditions(segment, theta)
+    # the first root of the interpolants; a function that is zero in the whole step is no event
     best, which = NONE, -1
     for k, (value, size) in enumerate(zip(values, sizes, strict=True)):
         if np.isfinite(value).all() and np.abs(value).max() <= _ZERO * size:
@@ -124,6 +136,7 @@ def first_condition(segment: Segment) -> Event | None:
     if which < 0:
         return None
 
+    # the event function on the motion itself
     def of(part: float) -> float:
         return float(_conditions(segment, np.array([part]))[0][which, 0])
 
@@ -136,10 +149,11 @@ def _first_root(value: Floats, zero: float) -> float:
 
     Parameters
     ----------
-    value : (NODES + 1,) at the start and at the points of a step
+    value : (NODES + 1,) values at the start and at the points of a step
     zero : size of its rounding
     """
     samples = value[1:]
+    # forces that grow without bound within the step: an event at once
     if not np.isfinite(samples).all():
         return 0.0
     work = np.zeros((DEPTH + 2, NODES + 2))
@@ -205,7 +219,15 @@ def first_closing(segment: Segment, until: float, near: float) -> float:
 
 
 class _Gaps:
-    """Least gaps of pairs of surfaces in a step, without those of closed contacts."""
+    """Least gaps of pairs of surfaces in a step, without those of closed contacts.
+
+    Attributes
+    ----------
+    pairs : numbers (i, j) of two parts, and a bound of their relative velocity [m/s]
+    within : gaps up to this size are computed [m]
+    zero : rounding of gaps [m]
+    shift : gap of the pair at the start if negative [m], which is subtracted
+    """
 
     def __init__(self, segment: Segment, near: float) -> None:
         self.segment, self.near = segment, near
@@ -232,7 +254,7 @@ class _Gaps:
         self._cache: dict[float, dict[tuple[int, int], float]] = {}
 
     def at(self, theta: float) -> dict[tuple[int, int], float]:
-        """Return the least gap of each pair that is near."""
+        """Return the least gap of each pair that is near [m], by the numbers of its parts."""
         if theta in self._cache:
             return self._cache[theta]
         phase, m = self.segment.phase, self.segment.phase.mechanics
@@ -258,16 +280,24 @@ class _Gaps:
         return made
 
     def gap(self, pair: tuple[int, int], theta: float) -> float:
-        """Return the gap of a pair, `within` where it is farther, above that of its start."""
+        """Return the gap of a pair minus `shift` [m]; it is `within` where they are farther."""
         return self.at(theta).get(pair, self.within) - self.shift
 
     def first(self, pair: tuple[int, int], speed: float, low: float, high: float) -> float:
-        """Return the first closing of a pair in (low, high]; NONE if there is none."""
+        """Return the first closing of a pair in (low, high]; NONE if there is none.
+
+        Parameters
+        ----------
+        speed : bound of the relative velocity [m/s]
+        low, high : fractions of the step
+        """
         from scipy.optimize import brentq
 
         def of(theta: float) -> float:
             return self.gap(pair, theta)
 
+        # with gaps a and b at both ends, the pair cannot close if a + b is more than the bound of
+        # the relative velocity times the length of the interval
         a, b = self.gap(pair, low), self.gap(pair, high)
         width = high - low
         if min(a, b) >= 0.0 and a + b > speed * width * self.segment.length:
@@ -276,6 +306,7 @@ class _Gaps:
         largest = float(np.abs(value).max())
         if largest <= self.zero:
             return NONE
+        # smooth gaps: the root of the interpolant, refined; else halves of the interval
         tail = float(np.abs(tail_from_samples() @ value[1:]).max())
         root = _first_root(value, self.zero)
         # near the start of a hop another point of the pair may close

@@ -1,11 +1,13 @@
 """Impacts: impulses at contacts that close, by Newton's law or Poisson's, and Coulomb's.
 
-The impulses are those of `TimeStepper` in the limit of short steps: Newton's u_n+ >= -e u_n- where
-surfaces approach, u_n+ >= 0 at contacts that were closed, Coulomb's law for velocities after the
-impact, and a coefficient of restitution that is reduced where it would add energy. By Poisson's law
-all contacts expand that are pressed, also those that were closed.
+The frictional contact problem u+ = W r + u- of a group of contacts that share bodies is solved for
+the impulses r (c, 2) [N s]; u (c, 2) are normal and tangential velocities [m/s]. The impulses are
+those of `TimeStepper` in the limit of short steps: Newton's u_n+ >= -e u_n- where surfaces
+approach, u_n+ >= 0 at contacts that were closed, Coulomb's law for velocities after the impact, and
+a coefficient of restitution that is reduced where it would add energy. By Poisson's law all
+contacts expand that are pressed, also those that were closed. `run.Integrator` calls `impact`.
 
-Source: Moreau 1988.
+Source: Moreau 1988; Pfeiffer, Glocker 1996, chapter 8 (Poisson's law).
 """
 
 from __future__ import annotations
@@ -80,12 +82,14 @@ def impact(
 
 
 def _solved(m: Mechanics, contacts: Table[Contact], v: Floats, e: Floats) -> Impact:
+    """Return the impulses with the coefficients of restitution e (c,)."""
     before = np.empty((len(contacts), 2))
     contact_velocities(contacts, m.velocity(v), before)
     if m.poisson and e.any():
         local = local_problem(contacts, m.inverse, m.n, before, m.mu(contacts))
         made = expand(local, e, _TOLERANCE)
         return Impact(made.r, before, made.u, made.stick, made.error, False)
+    # Newton's law: the contact problem for u + bounce n, where bounce = e u_n- <= 0
     bounce, q = e * np.minimum(before[:, 0], 0.0), before.copy()
     q[:, 0] += bounce
     mu = m.mu(contacts)

@@ -7,7 +7,12 @@ point of contact x_c, its velocity along both surfaces and u = v_1 + w_1 x r_1 -
     d(u . n)/dt = J_n a + n . b - W u_t,    d(u . t)/dt = J_t a + t . b + W u_n,
     b = w_1 x (dx_c/dt - v_1) - w_2 x (dx_c/dt - v_2),
 
-where W is the rate at which the normal turns and t the normal turned clockwise.
+where W is the rate at which the normal turns and t the normal turned clockwise; J a is the part of
+the accelerations of bodies, and the rest is `Kinematics.bias`. v_i and w_i are velocities and spins
+of both bodies, r_i arms to the point of contact.
+
+`closed_contact` makes the features of a contact that `find_contacts` found; `kinematics` evaluates
+them at one state or many (leading axes ...). `motion`, `modes`, `events` and `run` use them.
 
 Source: Pfeiffer, Glocker 1996, Multibody Dynamics with Unilateral Contacts, chapter 4.
 """
@@ -39,7 +44,7 @@ class Closed(Struct):
     Attributes
     ----------
     first, second : numbers of the bodies; supports follow bodies
-    on_first : 1 if the round feature is that of the first body, else 0
+    on_first : 1 if the round feature is on the first body, else 0
     x, y, radius : centre and radius of the round feature [m]
     straight : 1 if the other feature is an edge, 0 if it is round
     base_x, base_y, base_radius : begin of the edge, or centre and radius of the other feature [m]
@@ -78,7 +83,7 @@ class Kinematics(NamedTuple):
     Attributes
     ----------
     gap : (..., c) [m]
-    normal, point : (..., c, 2) from second to first, and the point of contact
+    normal, point : (..., c, 2) unit vector from second to first; place of the point of contact [m]
     arm_first, arm_second : (..., c, 2) from the centres to the point of contact [m]
     u : (..., c, 2) normal and tangential velocity [m/s]
     bias : (..., c, 2) their derivatives without accelerations of bodies [m/s^2]
@@ -94,11 +99,12 @@ class Kinematics(NamedTuple):
 
 
 def _corners(surfaces: Surfaces, body: int) -> Floats:
+    """Return (k, 2) corners of a polygon in its frame [m]."""
     return surfaces.corners[surfaces.table[body].start : surfaces.table[body].stop]
 
 
 def _set_edge(made: Closed, surfaces: Surfaces, body: int, edge: int) -> None:
-    """Write an edge of a polygon; its corners are counterclockwise."""
+    """Write the begin, length and outward normal of an edge of a polygon into `made`."""
     corners = _corners(surfaces, body)
     begin, along = corners[edge], corners[(edge + 1) % len(corners)] - corners[edge]
     made.length = math.hypot(*along)
@@ -107,7 +113,10 @@ def _set_edge(made: Closed, surfaces: Surfaces, body: int, edge: int) -> None:
 
 
 def _set_corner(made: Closed, surfaces: Surfaces, body: int, k: int, which: int) -> None:
-    """Write the directions of the edges around the corner that a disc touches."""
+    """Write the directions of the edges around corner k, which a disc touches, into `made`.
+
+    which : 1 if the polygon is the first body, 2 if it is the second
+    """
     corners = _corners(surfaces, body)
     before, after = corners[k] - corners[k - 1], corners[(k + 1) % len(corners)] - corners[k]
     made.corner = which
@@ -158,7 +167,11 @@ def closed_contact(surfaces: Surfaces, contact: Contact, pose: Floats) -> Closed
 
 
 def _set_polygons(made: Closed, surfaces: Surfaces, contact: Contact, pose: Floats) -> None:
-    """Write the corner and the edge of two polygons that touch."""
+    """Write the corner and the edge of two polygons that touch into `made`.
+
+    The point of contact is a corner of one polygon: either of the other polygon, or an end of the
+    reference edge itself.
+    """
     # as `_of_polygons` numbers features: the reference edge and its end
     edge, on_second = divmod(contact.feature // 2, CORNERS_MOST)[::-1]
     reference, other = (made.second, made.first) if on_second else (made.first, made.second)
@@ -190,6 +203,7 @@ def _set_polygons(made: Closed, surfaces: Surfaces, contact: Contact, pose: Floa
 
 
 def _turned_back(vector: Floats, angle: float) -> Floats:
+    """Return a vector (2,) turned by minus the angle, from the axes of the plane to a frame."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([c * vector[0] + s * vector[1], c * vector[1] - s * vector[0]])
 
@@ -200,6 +214,7 @@ def _left(vector: Floats) -> Floats:
 
 
 def _turned(angle: Floats, x: Floats, y: Floats) -> Floats:
+    """Return vectors (x, y) turned counterclockwise by angles, (..., 2)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([c * x - s * y, s * x + c * y], axis=-1)
 
@@ -209,7 +224,14 @@ def _dot(a: Floats, b: Floats) -> Floats:
 
 
 class _Features(NamedTuple):
-    """Both features of each contact: places, velocities of material points, and the normal."""
+    """Both features of each of c contacts: places, velocities of material points, and the normal.
+
+    Attributes
+    ----------
+    centre, moving : (..., c, 2) centre of the round feature [m], and its velocity [m/s]
+    base, base_moving : (..., c, 2) begin of the edge or centre of the other feature; its velocity
+    edge_normal, edge_spin : (..., c, 2) and (..., c) outward normal of the edge, and spin [rad/s]
+    """
 
     centre: Floats
     moving: Floats
@@ -220,6 +242,7 @@ class _Features(NamedTuple):
 
 
 def _features(closed: Table[Closed], pose: Floats, v: Floats) -> _Features:
+    """Return the features at states pose, v (..., m, 3), in the axes of the plane."""
     first = closed["on_first"] == 1
     a = np.where(first, closed["first"], closed["second"])
     b = np.where(first, closed["second"], closed["first"])
@@ -260,12 +283,14 @@ def kinematics(closed: Table[Closed], pose: Floats, v: Floats) -> Kinematics:
     radius = closed["radius"][:, None]
     point = f.centre - radius * edge
     point_moves = f.moving - radius * spin[..., None] * _left(edge)
+    # the normal of the contact points to the first body, the edge's from the straight feature
     sign = np.where(closed["on_first"] == 1, 1.0, -1.0)
     normal = sign[:, None] * edge
     tangent = -_left(normal)
     i, j = closed["first"], closed["second"]
     arms = point - pose[..., i, :2], point - pose[..., j, :2]
     turn = v[..., i, 2:], v[..., j, 2:]
+    # u and its derivative without accelerations: the formulas of the module docstring
     relative = v[..., i, :2] + turn[0] * _left(arms[0]) - v[..., j, :2] - turn[1] * _left(arms[1])
     b = turn[0] * _left(point_moves - v[..., i, :2]) - turn[1] * _left(point_moves - v[..., j, :2])
     u = np.stack([_dot(normal, relative), _dot(tangent, relative)], axis=-1)
@@ -276,7 +301,7 @@ def kinematics(closed: Table[Closed], pose: Floats, v: Floats) -> Kinematics:
 
 
 def rows(closed: Table[Closed], k: Kinematics, n_body: int) -> Floats:
-    """Return (..., 2 c, 3 n): rows of J of the bodies, normal and tangential for each contact."""
+    """Return (..., 2 c, 3 n) rows of J: normal and tangential in turn, three columns for a body."""
     lead, count = k.gap.shape[:-1], len(closed)
     out = np.zeros((*lead, count, 2, n_body, 3))
     directions = k.normal, -_left(k.normal)
@@ -299,10 +324,10 @@ def as_contacts(closed: Table[Closed], k: Kinematics) -> Table[Contact]:
 
 
 def limits(closed: Table[Closed], k: Kinematics, pose: Floats) -> Floats:
-    """Return (..., c, 2) distances [m] that are positive while the features are those that touch.
+    """Return (..., c, 2) distances [m] that are positive while these features touch.
 
-    On an edge they are those from its two ends; at a corner the components of the normal beyond the
-    edges beside it, times the reach of the disc.
+    On an edge they are the distances from its two ends; at a corner the components of the normal
+    beyond the edges beside it, times the sum of both radii; infinite for other features.
     """
     first = closed["on_first"] == 1
     b = np.where(first, closed["second"], closed["first"])

@@ -2,11 +2,15 @@
 
 A closed contact obeys 0 <= du_n/dt, 0 <= r_n, r_n du_n/dt = 0. Where it slips, r_t = -mu s r_n with
 the direction s of slip. Where u_t = 0, |r_t| <= mu r_n, and r_t = -mu r_n sign(du_t/dt) unless
-du_t/dt = 0. With du/dt = W r + b these are a frictional contact problem; directions of slip make it
-unsymmetric. It may then have no solution, or several (Painleve 1895).
+du_t/dt = 0. With du/dt = W r + b these are a frictional contact problem: r are forces [N], W is
+J M^-1 J^T [1/kg], b the accelerations without contact forces [m/s^2], each with the normal and the
+tangential component of each contact in turn. Directions of slip make it unsymmetric. It may then
+have no solution, or several (Painleve 1895).
 
-In groups with few combinations of modes all are solved, so that the number of solutions is known;
-in others the solver of `friction_problem` gives one.
+In groups with few combinations of modes all are solved, so that the number of solutions is known:
+each combination is a linear system for r, whose solution must satisfy the inequalities of its
+modes. In other groups the solver of `friction_problem` gives one solution. `run.Integrator` calls
+`modes_of_groups` after an event, `bodies.paradox` after a time step.
 
 Source: Glocker 2001, Set-Valued Force Laws, chapter 10; Genot, Brogliato 1999 (Painleve's rod).
 """
@@ -66,8 +70,9 @@ _ZERO = 1e-10
 _SAME = 1e-7
 # relative distance from a boundary between no solution, one and several, below which it is reported
 BOUNDARY = 1e-9
-# attempts of the solver, after which there are none but new starts
+# attempts of the solver: all its methods but random starts
 _ATTEMPTS = 5
+# relative residual up to which a solution of the solver is accepted
 _SOLVED = 1e-9
 
 
@@ -87,7 +92,7 @@ class Found(NamedTuple):
     Attributes
     ----------
     answer : how many accelerations there are
-    modes : (c,) of the solution with the smallest forces
+    modes : (c,) OPEN, STICK, FORWARD or BACKWARD, of the solution with the smallest forces
     r : (c, 2) its forces [N]
     number : of solutions with different accelerations that were found
     near : whether a relative change of 1e-9 may change the answer
@@ -110,9 +115,11 @@ def modes_of_groups(
     Parameters
     ----------
     closed : (c,) contacts with a normal velocity of zero
+    time : from the start of the run [s]
     q, v : (n, 3) places and velocities of the bodies
     slip : (c,) as of `find_modes`
     """
+    # W = J M^-1 J^T and b = J M^-1 f + bias of all contacts; `sizes` (2 c,) bounds the terms of b
     k = kin.kinematics(closed, m.pose(time, q), m.velocity(v))
     rows = kin.rows(closed, k, m.n)
     inverse, load = 1.0 / m.mass.ravel(), m.loads(time, q, v).ravel()
@@ -175,6 +182,7 @@ def find_modes(w: Floats, b: Floats, size: float, slip: Wholes, mu: Floats) -> F
 
 
 def _options(slip: int) -> tuple[int, ...]:
+    """Return the modes that a contact with this direction of slip may have."""
     if slip == 0:
         return STICK, FORWARD, BACKWARD, OPEN
     return (FORWARD if slip > 0 else BACKWARD), OPEN
@@ -193,8 +201,12 @@ def _near_boundary(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> bool:
 def _solutions(
     w: Floats, b: Floats, modes: Wholes, mu: Floats, slip: Wholes
 ) -> list[tuple[Wholes, Floats]]:
-    """Return modes with admissible forces, and these forces; one for each acceleration."""
+    """Return modes (c,) with admissible forces, and these forces (2 c,); one for each acceleration.
+
+    modes : (t, c) combinations of modes that are tried; w and b are scaled to size 1
+    """
     matrix, right = _systems(w, b, modes, mu)
+    # least-norm solutions of all systems by singular value decomposition
     left, values, transposed = np.linalg.svd(matrix)
     zero = values <= _ZERO * values[:, :1]
     inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, values))
@@ -214,6 +226,7 @@ def _solutions(
         if any(np.abs(u - other).max() <= _SAME for other in accelerations):
             continue
         conditions, constant = _conditions(modes[t], w, b, mu, slip)
+        # forces that are not unique may be admissible only elsewhere: a linear programme decides
         values_t, forces = conditions @ r[t] + constant, r[t]
         if (values_t < -allowed[t]).any() and zero[t].any():
             free = transposed[t][zero[t]].T
@@ -227,7 +240,11 @@ def _solutions(
 
 
 def _systems(w: Floats, b: Floats, modes: Wholes, mu: Floats) -> tuple[Floats, Floats]:
-    """Return the equations of each combination of modes, (t, 2 c, 2 c) and (t, 2 c)."""
+    """Return the equations A r = a of each combination of modes, (t, 2 c, 2 c) and (t, 2 c).
+
+    They are r = 0 if a contact is open; du_n/dt = 0, and du_t/dt = 0 if it sticks, else
+    r_t + sign mu r_n = 0.
+    """
     total, count = modes.shape
     matrix = np.tile(np.eye(2 * count), (total, 1, 1))
     right = np.zeros((total, 2 * count))
@@ -244,7 +261,11 @@ def _systems(w: Floats, b: Floats, modes: Wholes, mu: Floats) -> tuple[Floats, F
 def _conditions(
     modes: Wholes, w: Floats, b: Floats, mu: Floats, slip: Wholes
 ) -> tuple[Floats, Floats]:
-    """Return rows and constants of the conditions rows r + constants >= 0 of a combination."""
+    """Return rows (k, 2 c) and constants (k,) of the conditions rows r + constants >= 0 of modes.
+
+    They are du_n/dt >= 0 if a contact is open; r_n >= 0 if it is closed; mu r_n -+ r_t >= 0 if it
+    sticks; and +-du_t/dt >= 0 if slip begins.
+    """
     eye, made, constants = np.eye(len(b)), [], []
     for c, mode in enumerate(modes):
         n, t = 2 * c, 2 * c + 1
@@ -265,7 +286,11 @@ def _conditions(
 
 
 def _largest_margin(rows: Floats, constants: Floats) -> tuple[float, Floats | None]:
-    """Return the largest s with rows y + constants >= s, and y."""
+    """Return the largest s with rows y + constants >= s, and y; -inf and None without an optimum.
+
+    y (k,) are changes of forces along free directions. The linear programme bounds s by the largest
+    constant.
+    """
     scale = float(np.abs(constants).max()) or 1.0
     objective = np.zeros(rows.shape[1] + 1)
     objective[-1] = 1.0
@@ -312,13 +337,18 @@ def admissible_on_line(
 ) -> tuple[Floats, Floats] | None:
     """Return what `admissible` returns, for N states with one free change; None if unbounded.
 
-    The largest minimum of rising and falling lines is the lowest crossing of two of them.
+    With one unknown y the margin is the minimum of lines values + slope y. The largest minimum of
+    rising and falling lines is the lowest crossing of two of them.
 
     Parameters
     ----------
     r : (N, c, 2) forces [N]
-    free : (2 c, 1)
+    free : (2 c, 1) the free change of the forces
     mu : (c,)
+
+    Returns
+    -------
+    (N,) margins [N] and (N, c, 2) forces [N].
 
     Verified by: tests/unit/bodies/test_event_driven.py::test_forces_of_redundant_contacts
     """
@@ -339,7 +369,7 @@ def admissible_on_line(
 
 
 def _by_solver(w: Floats, b: Floats, slip: Wholes, mu: Floats) -> tuple[Wholes, Floats, float]:
-    """Return modes and forces of the frictional contact problem, and its residual.
+    """Return modes (c,) and forces (c, 2) of the frictional contact problem, and its residual.
 
     A contact that slips has its friction in the column of its normal force, and no cone.
     """

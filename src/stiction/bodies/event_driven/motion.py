@@ -1,14 +1,17 @@
 """Smooth motion between events: accelerations in fixed modes, and steps of collocation.
 
-Closed contacts are constraints at the level of accelerations. With rows A of J for all normal
-velocities and for the tangential ones of sticking contacts, and the forces' columns B, in which
-friction of a slipping contact goes with its normal force,
+Closed contacts are constraints at the level of accelerations (index 1). A has the rows of J for all
+normal velocities and for the tangential ones of sticking contacts; their derivatives A a + bias are
+zero. B^T l are the loads by the unknown forces l; in B the friction -mu s r_n of a slipping contact
+belongs to its normal force. So
 
     A M^-1 B^T l = -(A M^-1 f + bias),    a = M^-1 (f + B^T l).
 
 The loads f may contain those of springs and dampers. A step solves these equations at
-Chebyshev-Radau points for a polynomial acceleration, by fixed-point iteration; places and
-velocities are its integrals, at all times of the step.
+Chebyshev-Radau points for a polynomial acceleration, by fixed-point iteration (collocation); places
+and velocities are its integrals, at all times of the step. `Phase` has the equations in fixed
+modes, `Segment` one step. `run.Integrator` makes both; `events` and `record` evaluate them.
+Velocities are (n, 3): v_x, v_y, spin of each body.
 
 Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.7.
 """
@@ -69,6 +72,14 @@ class Phase:
     ----------
     closed : (c,) the closed contacts with their modes
     time, q, v : state at which redundant constraints and fixed bodies are determined
+
+    Attributes
+    ----------
+    mu, stick, slip : (c,) friction coefficients, whether contacts stick, directions of slip, else 0
+    active : (k,) rows of J (2 c) that are constraints: normal ones, then tangential ones that stick
+    fixed : (n,) whether no free motion moves a body
+    loops : contacts of groups with redundant constraints, and (., 2, k) changes of their forces
+        that leave accelerations as they are
     """
 
     def __init__(
@@ -81,7 +92,6 @@ class Phase:
             [2 * np.arange(len(closed)), 2 * np.flatnonzero(self.stick) + 1]
         )
         self.fixed = np.zeros(mechanics.n, dtype=bool)
-        # contacts of groups with redundant constraints, and changes of their forces without effect
         self.loops: list[tuple[Wholes, Floats]] = []
         if len(closed):
             self._ranks(*self._rows(time, q, v))
@@ -92,7 +102,10 @@ class Phase:
         return bool(self.loops)
 
     def _ranks(self, rows: Floats, k: kin.Kinematics) -> None:
-        """Determine redundant constraints, and bodies that no free motion moves."""
+        """Determine redundant constraints, and bodies that no free motion moves.
+
+        rows : (2 c, 3 n) J
+        """
         scaled = rows / np.sqrt(self.mechanics.mass.ravel())
         rank, right = _rank(scaled[self.active])
         moves = np.abs(right[rank:]).max(axis=0, initial=0.0).reshape(-1, 3).max(axis=1)
@@ -111,13 +124,14 @@ class Phase:
                 self.loops.append((at, free.reshape(-1, 2, free.shape[1])[at]))
 
     def _columns(self) -> Floats:
-        """Return (2 c, k) contact forces by the unknown ones."""
+        """Return (2 c, k) contact forces r by unit values of the k unknown ones l."""
         made = np.eye(2 * len(self.closed))[:, self.active]
         slips = np.flatnonzero(~self.stick)
         made[2 * slips + 1, slips] = -self.mu[slips] * self.slip[slips]
         return np.asarray(made)
 
     def _rows(self, time: Floats | float, q: Floats, v: Floats) -> tuple[Floats, kin.Kinematics]:
+        """Return J (..., 2 c, 3 n) and the kinematics at states (..., n, 3)."""
         m = self.mechanics
         k = kin.kinematics(self.closed, m.pose(time, q), m.velocity(v))
         return kin.rows(self.closed, k, m.n), k
@@ -128,7 +142,7 @@ class Phase:
         return kin.kinematics(self.closed, m.pose(time, q), m.velocity(v))
 
     def limits(self, time: Floats, q: Floats, v: Floats) -> Floats:
-        """Return the distances from the ends of the features that touch, see `limits`."""
+        """Return (..., c, 2) distances from the ends of the features, as `kinematics.limits`."""
         k = self.kinematics(time, q, v)
         return kin.limits(self.closed, k, self.mechanics.pose(time, q))
 
@@ -146,6 +160,7 @@ class Phase:
         b = columns.T @ rows
         matrix = a * inverse @ np.swapaxes(b, -1, -2)
         bias = k.bias.reshape(*k.bias.shape[:-2], -1)[..., self.active]
+        # least-norm forces where constraints are redundant
         if self.redundant:
             regular = np.ones(flat[:-1])
             inverted = np.linalg.pinv(matrix, _RANK)
@@ -180,6 +195,10 @@ class Phase:
         return made
 
     def _inside(self, r: Floats, at: Wholes, free: Floats) -> tuple[Floats, Floats]:
+        """Return margins (N,) and forces farthest inside the law for one entry of `loops`.
+
+        r : (N, len(at), 2) forces of the contacts `at` [N]
+        """
         m, mu, modes = self.mechanics, self.mu[at], self.closed["mode"][at]
         flat = free.reshape(-1, free.shape[2])
         # with springs forces vary, and a programme for each state would take most of the time
@@ -233,6 +252,7 @@ class _Tables(NamedTuple):
 
 @functools.cache
 def _tables() -> _Tables:
+    """Return the matrices of a step, for theta = (1 + x) / 2 with x in [-1, 1]."""
     chebyshev = np.polynomial.chebyshev
     to = np.linalg.inv(chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1))
     # d theta is half of d x on [-1, 1]
@@ -246,7 +266,7 @@ def integrals(samples: Floats, theta: Floats) -> Floats:
 
     Parameters
     ----------
-    samples : (NODES, ...)
+    samples : (NODES, ...) values of the function
     theta : (k,) in [0, 1]
     """
     values = np.polynomial.chebyshev.chebvander(2.0 * theta - 1.0, NODES)
@@ -259,8 +279,8 @@ class Segment(NamedTuple):
 
     Attributes
     ----------
-    phase : modes of the contacts
-    start, length : [s]
+    phase : equations of motion in the modes of the contacts
+    start, length : time from the start of the run at which it begins, and its length [s]
     q, v : (n, 3) at its start
     a : (NODES, n, 3) accelerations at its points
     error : the last two coefficients of velocities, relative
@@ -280,7 +300,10 @@ class Segment(NamedTuple):
         return self.start + self.length * theta, self.q + moved, v
 
     def moved(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return displacements, without the rounding of places, and velocities."""
+        """Return displacements from the start, and velocities, both (k, n, 3).
+
+        Displacements are computed without places, and so without their rounding.
+        """
         tables, h = _tables(), self.length
         flat = self.a.reshape(NODES, -1)
         values = np.polynomial.chebyshev.chebvander(2.0 * theta - 1.0, NODES + 1)
@@ -298,9 +321,16 @@ class Segment(NamedTuple):
 def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> Segment:
     """Return a step of collocation; its error is infinite where the iteration did not converge.
 
+    Parameters
+    ----------
+    phase : equations of motion
+    start, q, v : time from the start of the run [s], places and velocities (n, 3) there
+    length : [s]
+
     Verified by: tests/unit/bodies/test_event_driven.py::test_steps_are_of_high_order
     """
     tables, m = _tables(), phase.mechanics
+    # start with the constant acceleration at the begin of the step
     a = np.broadcast_to(phase.forces(start, q, v).a, (NODES, *q.shape))
     last, noise = np.inf, length * m.noise(q)
     for _ in range(_ITERATIONS):
@@ -323,15 +353,19 @@ def step_of(phase: Phase, start: float, q: Floats, v: Floats, length: float) -> 
 
 
 def _error(m: Mechanics, a: Floats, length: float, scale: float, noise: Floats) -> float:
-    """Return the last two coefficients of velocities over their size; noise (n,) is no error."""
+    """Return the last two Chebyshev coefficients of velocities over their size, an error estimate.
+
+    a (NODES, n, 3) accelerations; noise (n,) rounding of velocities, which is no error [m/s]
+    """
     tail = np.abs(np.einsum("ki,i...->k...", _tables().tail, a) * m.arms).max(axis=(0, 2))
     return max(0.0, float((length * tail - noise).max())) / scale if scale > 0.0 else 0.0
 
 
 def _of_loads(segment: Segment) -> float:
-    """Return the error of the velocities that the loads of springs alone would give.
+    """Return the error of the velocities that the loads of springs alone would give, as `_error`.
 
-    A body at rest has no acceleration while they change: forces of contacts are interpolated, too.
+    A body that contacts fix has no acceleration while loads change; the forces of the contacts are
+    interpolated as well, and their error is that of the loads.
     """
     m, h = segment.phase.mechanics, segment.length
     if m.springs is None:

@@ -1,4 +1,8 @@
-"""Builds the run of event-driven rigid bodies."""
+"""Build the `Run` of an event-driven integration: status, audit, losses of determinism, counts.
+
+`bodies.outcome.run_of` makes the variables, events and ledger, as for time steps.
+`run.solve_events` calls `build_run`.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ __all__ = ["History", "build_run"]
 # is an error of the run, the overlap also that of given positions
 _DRIFT, _OVERLAP = 1e-10, 1e-6
 _UNSEEN = "whether accelerations of groups of more than four contacts are unique is not decided"
+# the solution that a run takes, in the order of `bodies.record.LOSSES`
 _CHOICES = (
     "the run ends",
     "the accelerations with the smallest contact forces",
@@ -47,8 +52,9 @@ class History:
     ----------
     record : saved states, pairs, events
     surfaces : of bodies and supports
-    worst : (3, 2) ERROR to DRIFT: largest residual, and largest overlap and drift of a closed gap,
-        both over the size of the system; with their times [s]
+    worst : (3, 2) rows ERROR to DRIFT: largest relative residual of a contact problem, and largest
+        overlap and drift of a closed gap over the smallest thickness of a body; with their times
+        [s]
     counts : (6,) STEPS to UNDECIDED: steps, events at the last time, impacts with reduced
         restitution, most contacts at once, 1 after the modes at the start were found, groups whose
         accelerations may not be unique
@@ -87,6 +93,7 @@ def build_run(system: RigidBodies, method: EventDriven, h: History) -> Run:
 
 
 def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...]:
+    """Return the audit: each line has a value, its limit, a text and a time."""
     (error, at_error), (overlap, at_overlap), (drift, at_drift) = h.worst.tolist()
     lines = (
         shared.ledger_line(system, energy),
@@ -94,7 +101,7 @@ def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...
             "contact_problems_solved",
             error,
             shared.RESIDUAL,
-            "largest residual of the contact problem of an impact, relative",
+            "largest residual of the contact problem of an impact or of accelerations, relative",
             at_error,
             Kind.CONVERGENCE,
         ),

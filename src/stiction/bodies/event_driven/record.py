@@ -1,4 +1,9 @@
-"""What an event-driven run records beside time steps: states within a step, accumulations."""
+"""The record of an event-driven run: states within a step, energies, impacts, accumulations.
+
+It extends `bodies.record.Recorder`: a step is a polynomial (`motion.Segment`), so states at saved
+times are evaluated and not interpolated, and heat and work are integrals of polynomials. Times in
+the record are those of the run; `Segment` counts from its start. `run.Integrator` writes it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,7 @@ class EventRecorder(Recorder):
     Parameters
     ----------
     save : (t,) times at which states are saved [s]
-    start : [s]
+    start : time at which the run starts [s]
     """
 
     def __init__(self, system: RigidBodies, save: Floats, start: float) -> None:
@@ -45,7 +50,7 @@ class EventRecorder(Recorder):
         self.start = start
 
     def save_segment(self, segment: Segment, until: float, sums: Floats, rounding: float) -> Floats:
-        """Save the states at the times within a step, and add its heat; return work after it.
+        """Save the states at the times within a step, and add its heat; return energies after it.
 
         Parameters
         ----------
@@ -58,6 +63,7 @@ class EventRecorder(Recorder):
         The energies after the step [J].
         """
         m = segment.phase.mechanics
+        # fractions theta of the step at the saved times within it, and at its end
         time = self.save - self.start
         end = segment.start + until * segment.length
         at = int(self.saved[0])
@@ -66,6 +72,7 @@ class EventRecorder(Recorder):
         theta = np.minimum(theta / segment.length, until)
         theta[-1] = until
         _, q, v = segment.at(theta)
+        # energies of each theta; constant loads do work on displacements
         number, r, heat, drive = self._power(segment, theta)
         each = np.tile(sums, (len(theta), 1))
         each[:, WORK] += (segment.moved(theta)[0] * m.force).sum(axis=(1, 2)) + drive
@@ -89,7 +96,7 @@ class EventRecorder(Recorder):
         return np.asarray(each[-1])
 
     def _add_springs(self, segment: Segment, theta: Floats, each: Floats) -> None:
-        """Add the energies of springs and dampers up to theta, in place."""
+        """Add the energies of springs and dampers up to theta (k,) to `each` (k, 5), in place."""
         m = segment.phase.mechanics
         if m.springs is None:
             return
@@ -105,7 +112,13 @@ class EventRecorder(Recorder):
         each[:, STORED] = m.springs.stored(m.pose(time, q))
 
     def _power(self, segment: Segment, theta: Floats) -> tuple[Wholes, Floats, Floats, Floats]:
-        """Return pairs, forces at theta, heat of contacts and work of supports up to theta."""
+        """Return pairs, forces at theta, heat of contacts and work of supports up to theta.
+
+        Returns
+        -------
+        (c,) numbers of the pairs of the closed contacts; (k, c, 2) forces [N]; (k, c) heat of
+        friction; (k,) work of moving supports [J].
+        """
         phase, m = segment.phase, segment.phase.mechanics
         closed = phase.closed
         if not len(closed):
@@ -136,6 +149,8 @@ class EventRecorder(Recorder):
 
         Parameters
         ----------
+        time : from the start of the run [s]
+        closed : the closed contacts after the event
         approach : velocity of approach of the pairs that hit [m/s]
         """
         number = self.pairs_of(closed)
@@ -150,13 +165,16 @@ class EventRecorder(Recorder):
         self._change(self.start + time, modes, fastest)
 
     def hits(self, time: float, contacts: Table[Contact], closed: Bools, hit: Bools) -> Wholes:
-        """Record impacts whose order would matter; return the numbers of the pairs."""
+        """Record impacts whose order would matter; return the numbers of the pairs.
+
+        closed, hit : (c,) which contacts have an impulse, and which of them impact
+        """
         number = self._pairs_of(contacts, closed | hit)
         self._note_simultaneous(self.start + time, contacts, number, closed, hit)
         return number
 
     def accumulation(self, time: float, pair: int, speed: float) -> None:
-        """Record that infinitely many impacts of a pair end."""
+        """Record that infinitely many impacts of a pair end; speed after the last one computed."""
         row = Event.table(1)
         row[0] = (self.start + time, pair, OPEN, STICK, ACCUMULATION, speed)
         self.events.add(row)

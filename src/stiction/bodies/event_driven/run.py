@@ -1,8 +1,20 @@
-"""Event-driven runs of rigid bodies: smooth steps, located events, impacts, changes of mode.
+"""Event-driven integration of rigid bodies: smooth steps, located events, impacts, modes.
 
-At an event the contacts that touch are collected. Where surfaces approach, an impact follows; then
-the contact law at the level of accelerations gives the modes of those with a normal velocity of
-zero. Velocities are projected onto the closed contacts, which rounding alone changes.
+The loop (`Integrator._step`): a step of collocation (`motion`) with error control; the first event
+in it (`events`); the state there; then `_settle`. At an event this collects the contacts that
+touch. Where surfaces approach, impulses follow (`impacts`); then the contact law at the level of
+accelerations gives the modes of the contacts with a normal velocity of zero (`modes`). Velocities
+are projected onto the constraints of closed contacts, which removes rounding.
+
+Impacts of decreasing hops accumulate: with the restitution e the times of successive hops are a
+geometric series. A hop below `HOP` is replaced by a closed contact, and the end of the series is
+recorded as an accumulation.
+
+A state has places q (n, 3): x, y [m], angle [rad], and velocities v (n, 3); times count from the
+start of the run. `methods.EventDriven.solve` calls `solve_events`.
+
+Source: Pfeiffer, Glocker 1996; Acary, Brogliato 2008, chapter 8 (event-driven schemes);
+docs/decisions/40, "Event-driven runs".
 """
 
 from __future__ import annotations
@@ -79,8 +91,8 @@ _GEOMETRIC = 1e-3
 # normal and tangential velocities that count as zero: as a fraction of the largest speed, and after
 # an impact, whose problem is solved to `outcome.RESIDUAL`, of the velocities before it
 _STILL, _AFTER_IMPACT = 1e-12, 1e-10
-# bounds and safety factor of the ratio of successive steps; the error of a step falls with this
-# power of its length
+# bounds and safety factor of the ratio of successive steps; a step is changed by this power of the
+# ratio of tolerance and error
 _LONGER, _SHORTER, _SAFETY, _POWER = 3.0, 0.2, 0.9, 1.0 / 8.0
 # shortest step, as a fraction of the time span: some 50 roundings of the time
 _SHORTEST = 1e-14
@@ -138,7 +150,19 @@ class _Ahead(NamedTuple):
 
 
 class Integrator:
-    """The state of a run: bodies, closed contacts, and what was recorded."""
+    """The state of a run: bodies, closed contacts, and the record.
+
+    Attributes
+    ----------
+    q, v : (n, 3) places and velocities
+    clock : (2,) _NOW and _NEXT: time from the start, and length of the next step [s]
+    log : the closed contacts, a table of `kinematics.Closed`
+    sums : (5,) energies WORK to VISCOUS_HEAT [J]
+    hops : (n,) speed of the last hop of the group of a body [m/s]: two of them give the ratio of
+        the series
+    worst, counts : as of `outcome.History`
+    ended : status and reason if the run ended before its end time
+    """
 
     def __init__(self, system: RigidBodies, method: EventDriven, request: Request) -> None:
         self.system, self.method, self.request = system, method, request
@@ -147,14 +171,12 @@ class Integrator:
         self.span = request.t_end - request.t_start
         self.clock = np.array([0.0, min(self.span, method.max_step or math.inf)])  # _NOW, _NEXT
         self.log = Log(kin.Closed.table(0))
-        self.sums = np.zeros(5)  # WORK to VISCOUS_HEAT
+        self.sums = np.zeros(5)
         if self.m.springs is not None:
             self.sums[STORED] = self.m.springs.stored(system.places())
-        # speed of the last hop of the group of a body, by which a series is geometric
         self.hops = np.zeros(self.m.n)
-        # ERROR to DRIFT, with their times
         self.worst = np.zeros((3, 2))
-        self.counts = np.zeros(6, dtype=np.int64)  # STEPS to UNDECIDED
+        self.counts = np.zeros(6, dtype=np.int64)
         self.record = EventRecorder(system, request.save, request.t_start)
         self.record.save_start(self.q, self.v, self.m.kinetic(self.v), float(self.sums[STORED]))
         self.ended: tuple[Status, str] | None = None
@@ -185,6 +207,7 @@ class Integrator:
         return bool(self.span - self.clock[_NOW] > _SHORTEST * self.span)
 
     def _end(self, status: Status, reason: str) -> None:
+        """End the run now, before its end time."""
         at = self.request.t_start + self.clock[_NOW]
         self.ended = status, f"{reason} at t = {at:.9g} s"
 
@@ -197,11 +220,13 @@ class Integrator:
         segment = self._accepted()
         if segment is None:
             return
+        # the first event: of a closed contact, or a contact that closes before it
         event = ev.first_condition(segment)
         until = min(1.0, event.theta if event is not None else 1.0)
         closing = ev.first_closing(segment, until, self._near())
         if closing < NONE:
             event, until = (event if event and closing == event.theta else None), closing
+        # record the step up to the event, and advance
         near_end = _SHORTEST * self.span
         self.sums = self.record.save_segment(segment, until, self.sums, near_end)
         time, q, v = (part[0] for part in segment.at(np.array([until])))
@@ -226,7 +251,7 @@ class Integrator:
             self._end(Status.WORK_LIMIT, f"max_events = {method.max_events} were used up")
 
     def _accepted(self) -> Segment | None:
-        """Return a step whose error is small enough; None where no step is."""
+        """Return a step whose error is at most `rtol`; None if the run ended for want of one."""
         time = float(self.clock[_NOW])
         phase = Phase(self.m, self.closed, time, self.q, self.v)
         h = min(float(self.clock[_NEXT]), self.span - time, self.method.max_step or math.inf)
@@ -244,7 +269,7 @@ class Integrator:
         return None
 
     def _end_unbounded(self) -> None:
-        """End the run where no step is, as where forces of sliding contacts grow without bound."""
+        """End the run if no step is accepted: forces of sliding contacts may grow without bound."""
         closed, state = self.closed, (float(self.clock[_NOW]), self.q, self.v)
         # friction alone makes the determinant vanish
         regular = float(Phase(self.m, closed, *state).forces(*state).regular)
@@ -295,6 +320,8 @@ class Integrator:
         Parameters
         ----------
         near : gap within which surfaces touch [m]
+        change : what the event does to the closed contacts
+        ahead : a state shortly after the event, at which modes or features are determined; or None
         before : largest speed before the step [m/s]; where bodies come to rest, what is left of
             their velocities is its rounding
         """
@@ -305,6 +332,9 @@ class Integrator:
         new = self._touching(near, known, ahead) if ahead and ahead.ends else (
             self._touching(near, old, None)
         )  # fmt: skip
+        # known contacts, then new ones (`fresh`); `zero`: the tangential velocity is zero,
+        # `begins`: direction of slip that begins, `shut`: the normal velocity is zero or an
+        # approach
         candidates = kin.Closed.joined([known, new])
         fresh = np.arange(len(candidates)) >= len(known)
         zero = np.concatenate([known["mode"] == STICK, np.zeros(len(new), dtype=bool)])
@@ -313,6 +343,7 @@ class Integrator:
         k, still = self._kinematics(candidates), _STILL * max(before, self.m.speed(self.v))
         shut = k.u[:, 0] <= still
         approach: dict[int, float] = {}
+        # impacts, of each group with a new contact that approaches
         if (k.u[fresh, 0] < -still).any():
             group = self._groups(candidates, k)
             for g in np.unique(group[fresh & (k.u[:, 0] < -still)]):
@@ -321,6 +352,7 @@ class Integrator:
                 begins[at] = 0
                 approach |= speeds
             k = self._kinematics(candidates)
+        # directions of slip, then modes from the contact law of accelerations
         candidates = candidates[shut]
         slip = np.sign(np.where(np.abs(k.u[shut, 1]) <= still, 0.0, k.u[shut, 1])).astype(np.int64)
         slip[zero[shut]] = 0
@@ -332,13 +364,14 @@ class Integrator:
         self.record.change(self.clock[_NOW], self.closed, approach)
 
     def _kinematics(self, closed: Table[kin.Closed]) -> kin.Kinematics:
+        """Return gaps and velocities of contacts in the present state."""
         m = self.m
         return kin.kinematics(closed, m.pose(self.clock[_NOW], self.q), m.velocity(self.v))
 
     def _touching(
         self, near: float, known: Table[kin.Closed], ahead: _Ahead | None
     ) -> Table[kin.Closed]:
-        """Return contacts within a gap that are not among the known ones."""
+        """Return contacts with a gap up to `near` [m] that are not among the known ones."""
         m, time, q, v = self.m, float(self.clock[_NOW]), self.q, self.v
         if ahead is not None:
             near += 2.0 * m.speed(v) * (ahead.time - time)
@@ -361,6 +394,7 @@ class Integrator:
         return new
 
     def _groups(self, closed: Table[kin.Closed], k: kin.Kinematics) -> Wholes:
+        """Return (c,) numbers of the groups of contacts that share bodies."""
         out = np.zeros(len(closed), dtype=np.int64)
         group_contacts(kin.as_contacts(closed, k), self.m.n, out)
         return out
@@ -368,7 +402,11 @@ class Integrator:
     def _impact(
         self, closed: Table[kin.Closed], fresh: Bools
     ) -> tuple[dict[int, float], Bools, Bools]:
-        """Solve the impact of a group.
+        """Solve the impact of a group; hops that are too low close their contacts.
+
+        Parameters
+        ----------
+        closed, fresh : (c,) contacts of the group, and which of them are new
 
         Returns
         -------
@@ -379,6 +417,7 @@ class Integrator:
         contacts = kin.as_contacts(closed, self._kinematics(closed))
         elastic = fresh | m.poisson
         found, after = impact(m, contacts, self.v, elastic)
+        # contacts that open, those of them with a low hop, and the rest of their series of hops
         tolerance = _AFTER_IMPACT * float(np.abs(found.before).max())
         hit = fresh & (found.before[:, 0] < -tolerance)
         opens, speed = found.after[:, 0] > tolerance, found.after[:, 0]
@@ -391,7 +430,8 @@ class Integrator:
             hop = float((2.0 * speed[falls] / -fall[falls]).min())
             hop = max(hop, _SHORTEST * self.span)
             self.clock[_NEXT] = min(self.clock[_NEXT], 2.0 * hop)
-        # contacts that open because these do not expand have no series of their own
+        # solve again without restitution at low hops. Contacts that open because these do not
+        # expand have no separate series
         more = series = low
         while more.any():
             found, after = impact(m, contacts, self.v, elastic & ~low)
@@ -426,9 +466,14 @@ class Integrator:
     def _low_hops(
         self, closed: Table[kin.Closed], found: Impact, after: Floats, hit: Bools, opens: Bools
     ) -> tuple[Bools, Floats, Floats]:
-        """Return which contacts open with a hop so low that they are closed.
+        """Return which contacts open with a hop so low that they count as closed.
 
-        With their normal accelerations [m/s^2], and the ratio of the series of their hops.
+        A hop with the speed v and the normal acceleration -g has the height v^2 / (2 g).
+
+        Returns
+        -------
+        (c,) each: whether the hop is low, normal accelerations [m/s^2], and the ratios of
+        successive hops in the series.
         """
         m, fall = self.m, np.zeros(len(closed))
         if opens.any():
@@ -452,15 +497,19 @@ class Integrator:
         return low, fall, ratio
 
     def _rest_of_series(self, speed: Floats, low: Bools, fall: Floats, ratio: Floats) -> Floats:
-        """Return the times that low hops and those after them take [s]; 0 of other contacts."""
+        """Return (c,) times of low hops and all after them, 2 v / (g (1 - ratio)) [s]; else 0."""
         return np.where(low, -2.0 * speed / (np.where(low, fall, 1.0) * (1.0 - ratio)), 0.0)
 
     def _fall(
         self, closed: Table[kin.Closed], found: Impact, shut: Bools, after: Floats, ahead: float = 0
     ) -> Floats:
-        """Return the normal accelerations of the contacts of a group after an impact [m/s^2].
+        """Return (c,) normal accelerations of the contacts of a group after an impact [m/s^2].
 
-        With `ahead` those a time later, if the velocities after it lasted [s].
+        Parameters
+        ----------
+        shut : (c,) which contacts are closed after the impact
+        after : (n, 3) velocities after it
+        ahead : a time later at which they are computed, with constant velocities up to it [s]
         """
         m, time = self.m, float(self.clock[_NOW]) + ahead
         q = self.q + ahead * after
@@ -522,7 +571,11 @@ class Integrator:
         self.v = all_v[: self.m.n].copy()
 
     def _project(self, phase: Phase) -> None:
-        """Return to the closed contacts: gaps at which they closed, velocities without rounding."""
+        """Project places and velocities onto the constraints of the closed contacts.
+
+        Gaps return to those at which contacts closed, constrained velocities to zero, with the
+        least change in the metric of the mass matrix.
+        """
         m, closed = self.m, phase.closed
         if not len(closed):
             return
@@ -540,12 +593,14 @@ class Integrator:
             self.v = self.v - (inverse * (a.T @ push)).reshape(-1, 3)
 
     def _worst(self, which: int, value: float) -> None:
+        """Save a value and the time in row `which` of `worst` if it is the largest so far."""
         if value > self.worst[which, 0]:
             self.worst[which] = value, self.request.t_start + self.clock[_NOW]
 
     # ---- checkpoint and results
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint by name."""
         return {
             "q": StateArray(self.q),
             "v": StateArray(self.v),
@@ -559,5 +614,5 @@ class Integrator:
         }
 
     def history(self, status: Status, reason: str) -> History:
-        """Return what the run found."""
+        """Return the results of the integration."""
         return History(self.record, self.m.surfaces, self.worst, self.counts, status, reason)

@@ -1,4 +1,8 @@
-"""Figures of rigid bodies: where they are, and their energies."""
+"""Figures of rigid bodies: their places at six times, and their speeds; and the movie.
+
+`stiction plot` and `run.plot` call `figures_of`. All numbers come from the saved variables of a run
+(`outcome`); `space` has the figures of bodies in space.
+"""
 
 from __future__ import annotations
 

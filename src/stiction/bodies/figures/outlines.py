@@ -1,4 +1,8 @@
-"""Outlines of bodies and supports, from the saved data of a run."""
+"""Outlines of bodies and supports in the plane, from the saved variables of a run.
+
+An outline has k points (x, y) [m], of f frames. Surfaces are numbered from 0, supports after the
+bodies; `figures` and `player` draw them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# angles of the points on a circle [rad]
 _ARC = np.linspace(0.0, 2.0 * np.pi, 49)
+# the variable `surface_kind` of a half plane
 _HALF_PLANE = 2
 
 
@@ -42,7 +48,13 @@ def outlines(run: Run, body: int, position: Floats, angle: Floats) -> Floats:
 def support_outlines(run: Run, k: int, time: Floats, low: Floats, high: Floats) -> Floats:
     """Return (f, k, 2) points around a support [m]; of a half plane a strip in view.
 
-    A half plane that moves along itself stays, and a support that stays has one row.
+    A half plane that moves along itself stays, and a support that stays has one row, f = 1.
+
+    Parameters
+    ----------
+    k : number of the support, from 0
+    time : (f,) times of the frames [s]
+    low, high : (2,) lower left and upper right corners of the view [m]
 
     Verified by: tests/unit/bodies/test_figures.py::test_moving_supports_are_drawn_where_they_are
     """
@@ -76,6 +88,7 @@ def is_half_plane(run: Run, k: int) -> bool:
 
 
 def _surface(run: Run, k: int) -> int:
+    """Return the number of support k among all surfaces."""
     values = run.variables
     return len(values["surface_kind"].values) - len(values["support"].values) + k
 

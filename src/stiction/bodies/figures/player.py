@@ -1,4 +1,7 @@
-"""The movie of rigid bodies: their outlines, and the supports."""
+"""The movie of rigid bodies in the plane: outlines of bodies and supports, springs and pins.
+
+States between saved ones are interpolated linearly. `figures.BodyFigures.movie` calls it.
+"""
 
 from __future__ import annotations
 
@@ -50,4 +53,5 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
 
 
 def _line(points: Floats, colour: int) -> m.Lines:
+    """Return one filled outline; points (f, k, 2) [m]."""
     return m.Lines(points, (0,), np.full((1, 1), colour), closed=True, filled=True)

@@ -1,7 +1,7 @@
 """Figures of rigid bodies in space: edges and circles, projected along a fixed direction.
 
 The direction of view is 30 degrees from the y axis and 20 degrees above the horizon; z points up.
-Half spaces are not drawn.
+Half spaces are not drawn. `figures.BodyFigures` calls `scene_in_space` and `movie_in_space`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ __all__ = ["movie_in_space", "outlines_in_space", "scene_in_space"]
 
 Floats = npt.NDArray[np.float64]
 
+# angles of the viewer: about z from the x axis, and above the horizon [rad]
 _AZIMUTH, _ELEVATION = np.deg2rad(-60.0), np.deg2rad(20.0)
+# angles of the points on a circle [rad]
 _ARC = np.linspace(0.0, 2.0 * np.pi, 49)
+# the variable `surface_kind` of a half space
 _HALF_SPACE = 2
 
 
@@ -43,7 +46,8 @@ def outlines_in_space(
 
     Parameters
     ----------
-    position, turned : (f, 3) and (f, 4) places and quaternions
+    surface : number of the surface, from 0
+    position, turned : (f, 3) and (f, 4) places [m] and quaternions
 
     Returns
     -------
@@ -77,7 +81,10 @@ def outlines_in_space(
 
 
 def _surfaces(run: Run, time: Floats) -> list[tuple[Floats, tuple[int, ...]]]:
-    """Return the lines of bodies at given times, then of supports that are not half spaces."""
+    """Return `outlines_in_space` of bodies, then of supports that are not half spaces.
+
+    time : (f,) [s]. Columns of the variable `support` are place, quaternion and velocity
+    """
     values = run.variables
     position = between(time, run.time, values["position"].values)
     turned = between(time, run.time, values["orientation"].values)
@@ -90,6 +97,7 @@ def _surfaces(run: Run, time: Floats) -> list[tuple[Floats, tuple[int, ...]]]:
 
 
 def _each(position: Floats, turned: Floats) -> list[tuple[Floats, Floats]]:
+    """Return the places (f, 3) and quaternions (f, 4) of each body."""
     return list(zip(np.swapaxes(position, 0, 1), np.swapaxes(turned, 0, 1), strict=True))
 
 
@@ -101,7 +109,7 @@ def _spring_ends(run: Run) -> Floats:
 
 
 def _limits(run: Run, shown: list[tuple[Floats, tuple[int, ...]]]) -> tuple[Floats, Floats]:
-    """Return the lower left and upper right corners of the view."""
+    """Return the lower left and upper right corners (2,) of the view [m]."""
     points = [points for points, _ in shown] + list(np.moveaxis(_spring_ends(run), 1, 0))
     low = np.min([one.min(axis=(0, 1)) for one in points], axis=0)
     high = np.max([one.max(axis=(0, 1)) for one in points], axis=0)

@@ -1,15 +1,16 @@
 """Hinges of rigid bodies: points that two parts share, with friction of a pin that turns in a hole.
 
-The rows G give the velocities of the pins on the first parts relative to the second ones. A step
-prescribes G v+ = g, and the forces of the hinges that achieve it are eliminated: velocities v
-without them become v + M^-1 G^T A^-1 (g - G v) with A = G M^-1 G^T, and forces of contacts act
-through the mobility
+Hinges are bilateral constraints at the level of velocities. `Hinges` has the geometry of those of a
+system, `HingeStep` eliminates their forces in one step of `run.Stepper`. The rows G give the
+velocities of the pins on the first parts relative to the second ones. A step prescribes G v+ = g,
+and the forces of the hinges that achieve it are eliminated: velocities v without them become
 
-    P = M^-1 - M^-1 G^T A^-1 G M^-1
+    v + M^-1 G^T A^-1 (g - G v),   A = G M^-1 G^T,
 
-in place of M^-1. G is taken at the middle of the step of length h. Where velocities satisfy the
-hinges at both ends of the step, G v is (h / 2) b before it and -(h / 2) b after it to first order;
-b is the relative acceleration of the pins by the rotation of their parts. So
+and forces of contacts act through the mobility P = M^-1 - M^-1 G^T A^-1 G M^-1 in place of M^-1. G
+is taken at the middle of the step of length h. Where velocities satisfy the hinges at both ends of
+the step, G v is (h / 2) b before it and -(h / 2) b after it to first order; b is the relative
+acceleration of the pins by the rotation of their parts. So
 
     g = -(h / 2) b - d / (2 h)
 
@@ -17,7 +18,9 @@ with the gap d of the pin at the begin of the step. The last term lets errors of
 half in each step; with 2 d / h they would not decay.
 
 The pin has the radius R and touches its hole along one line. Friction there turns the force F of
-the hinge by the angle arctan(mu) at most; its moment is at most R |F| sin(arctan(mu)).
+the hinge by the angle arctan(mu) at most; its moment is at most R |F| sin(arctan(mu)) (the circle
+of friction). The pin is then a contact with the normal impulse |F| and the coefficient
+sin(arctan(mu)); a fixed-point iteration determines |F| (`HingeStep.solve`).
 
 Source: Pfeiffer, Glocker 1996, Multibody Dynamics with Unilateral Contacts (constraints eliminated
 from the contact problem).
@@ -107,7 +110,7 @@ class Hinges:
         self._points = self._in_frames(pose, at[:, None] - pose[self.ends, : self.components])
 
     def _in_frames(self, pose: Floats, vectors: Floats) -> Floats:
-        """Return vectors (h, 2, d) in the frames of both parts."""
+        """Return vectors (h, 2, d) in the frames of both parts; given in the axes of the system."""
         return turned(-pose[self.ends, 2], vectors)
 
     def arms(self, pose: Floats) -> Floats:
@@ -128,12 +131,15 @@ class Hinges:
         return np.asarray(self.places(pose).mean(axis=-2))
 
     def gaps(self, pose: Floats) -> Floats:
-        """Return (..., h, k) vectors from the pins on the second parts to those on the first."""
+        """Return (..., h, k) vectors from the pins on the second parts to the first ones [m]."""
         at = self.places(pose)
         return np.asarray(at[..., 0, :] - at[..., 1, :])
 
     def along(self, pose: Floats, gaps: Floats) -> Floats:
-        """Return gaps (h, k) along the directions of the conditions at other places."""
+        """Return components (h, k) of gaps along the directions of the conditions at `pose`.
+
+        In the plane these directions are x and y at all places.
+        """
         return gaps
 
     def rows(self, pose: Floats) -> Floats:
@@ -152,7 +158,9 @@ class Hinges:
         return out.reshape(2 * count, -1)
 
     def motions(self, pose: Floats, v: Floats, k: int) -> list[tuple[str, str, Floats]]:
-        """Return names, units and values (2, d) of what both parts of hinge k have in common.
+        """Return velocities that both parts of hinge k must share, for messages.
+
+        Each entry has a name, a unit, and the values (2, d) on both parts.
 
         v : (m, 3) velocities of bodies, then of supports
         """
@@ -161,14 +169,16 @@ class Hinges:
         return [("a pin with the velocities", "m/s", moving[:, :2] + around)]
 
     def levers(self, pose: Floats) -> Floats:
-        """Return (h, 3 m) rows of the velocities at which the surfaces of the pins slip."""
+        """Return (h, 3 m) rows of the slip velocities R (w_1 - w_2) of the pins, with spins w."""
         out, every = np.zeros((len(self.ends), len(pose), 3)), np.arange(len(self.ends))
         out[every, self.ends[:, 0], 2] += self.radius
         out[every, self.ends[:, 1], 2] -= self.radius
         return out.reshape(len(self.ends), -1)
 
     def bias(self, pose: Floats, v: Floats) -> Floats:
-        """Return (h, 2) relative accelerations of the pins without those of the parts [m/s^2].
+        """Return (h, 2) relative accelerations b of the pins at constant velocities [m/s^2].
+
+        They are centripetal: -w^2 arm on the first part minus that on the second.
 
         v : (m, 3) velocities of bodies, then of supports
         """
@@ -178,7 +188,8 @@ class Hinges:
     def bearings(self, pose: Floats) -> Floats:
         """Return (h, s, d, k) forces of the s bearings of a pin by unit forces of its conditions.
 
-        The friction of a pin is at most its sine times the sum of their magnitudes.
+        In the plane a pin has one bearing, s = 1, whose force is that of the hinge. The friction of
+        a pin is at most its sine times the sum of their magnitudes.
         """
         return np.tile(np.eye(2), (len(self.ends), 1, 1, 1))
 
@@ -190,7 +201,7 @@ class Hinges:
         return np.column_stack([forces[:, :2], self.radius * forces[:, 2]])
 
     def links(self, which: Wholes | slice = slice(None)) -> Table[Any]:
-        """Return hinges as contacts of which the numbers of the parts alone are set."""
+        """Return hinges as contacts of which only the numbers of the parts are set, for groups."""
         ends = self.ends[which]
         out = self.contact.table(len(ends))
         out["first"], out["second"] = ends.T
@@ -236,14 +247,15 @@ class Hinges:
     def step(
         self, pose: Floats, v: Floats, free: Floats, gaps: Floats, h: float, rounding: float
     ) -> HingeStep:
-        """Return the hinges in a step.
+        """Return the hinges in a step: G, its singular value decomposition and the right side g.
 
         Parameters
         ----------
         pose : (m, 3) in the middle of the step
         v, free : (m, 3) velocities before it, and after it without impulses
         gaps : (h, k) at the begin of the step [m]
-        rounding : gaps up to which are zero [m]
+        h : length of the step [s]
+        rounding : gaps up to this size are zero [m]
         """
         gaps = np.where(np.abs(gaps) <= rounding, 0.0, gaps)
         closing = self.along(pose, gaps) / (2.0 * h)
@@ -297,15 +309,15 @@ class PinFriction(NamedTuple):
 
 
 class HingeStep(NamedTuple):
-    """The hinges of a step, with what eliminates their forces.
+    """The hinges of a step, and the factors that eliminate their forces.
 
     Attributes
     ----------
     hinges : of the system
     pose : (m, 3) in the middle of the step
     free : (m, 3) velocities after the step without impulses
-    rows, root : (k h, 3 m) G, and (3 m,) M^-1/2
-    factors : D U, the singular values s, and V^T of D G M^-1/2
+    rows, root : (k h, 3 m) G, and (3 m,) diagonal of M^-1/2
+    factors : D U, the singular values s, and V^T of D G M^-1/2 = U s V^T, without those that are 0
     target : (h, k) velocities G v+ after the step [m/s]
     levers : (h, 3 m) rows of the velocities of slip of the pins
     bearings : (h, s, d, k) as of `Hinges.bearings`
@@ -347,7 +359,10 @@ class HingeStep(NamedTuple):
         return made._replace(moving=moving, forces=forces)
 
     def project(self, v: Floats) -> tuple[Floats, Floats]:
-        """Return velocities (m, 3) with the forces of the hinges, and their impulses (h, k)."""
+        """Return velocities (m, 3) that satisfy G v = g, and the impulses (h, k) that give them.
+
+        They are v + M^-1 G^T A^-1 (g - G v), by the singular value decomposition.
+        """
         u, s, v_t = self.factors
         moved, impulse = v.ravel(), np.zeros(self.target.size)
         # twice: what is left is rounding of the first velocities. Through V^T they have an error of
@@ -358,13 +373,18 @@ class HingeStep(NamedTuple):
         return moved.reshape(v.shape), impulse.reshape(self.target.shape)
 
     def _moved(self, rows: Floats) -> Floats:
-        """Return rows M^-1/2 (I - V V^T), with which W is positive semidefinite as a product."""
+        """Return rows H = J M^-1/2 (I - V V^T); J P J^T = H H^T is then positive semidefinite.
+
+        V has orthonormal columns, the right singular vectors of D G M^-1/2.
+        """
         _, _, v_t = self.factors
         scaled = rows * self.root
         return np.asarray(scaled - (scaled @ v_t.T) @ v_t)
 
     def apply(self, v: Floats, friction: Floats) -> tuple[Floats, Floats, float]:
-        """Return velocities with friction of pins (h,) and the forces of hinges, and impulses.
+        """Add friction of pins and forces of hinges to velocities v (m, 3).
+
+        friction : (h,) impulses at the surfaces of the pins [N s]
 
         Returns
         -------
@@ -384,11 +404,11 @@ class HingeStep(NamedTuple):
         return np.asarray(-friction * (self.levers @ mean.ravel()))
 
     def work(self, mean: Floats, impulses: Floats) -> float:
-        """Return the work of the impulses (h, k + 1) on relative velocities of pins [J]."""
+        """Return the work of the impulses (h, k + 1) of the conditions on mean (m, 3) [J]."""
         return float(impulses[:, :-1].ravel() @ (self.rows @ mean.ravel()))
 
     def pressed(self, impulses: Floats) -> Floats:
-        """Return (h,) sums of the magnitudes of the impulses of bearings; impulses (h, k)."""
+        """Return (h,) sums of the magnitudes of the impulses of bearings [N s]; impulses (h, k)."""
         each = self.bearings @ impulses[:, None, :, None]
         return np.asarray(np.linalg.norm(each[..., 0], axis=-1).sum(axis=-1))
 
@@ -421,8 +441,9 @@ class HingeStep(NamedTuple):
     ) -> PinFriction:  # fmt: skip
         """Return the impulses of contacts and the friction of pins.
 
-        A pin is a contact whose normal impulse is that of its hinge. This depends on the impulses
-        of contacts and pins, and is found by iteration.
+        A pin is a contact whose normal impulse p is the sum over its bearings. As p depends on the
+        impulses of contacts and pins, it is the root of F(r(p)) - p, with the solution r(p) of the
+        contact problem for given p: fixed-point iteration, then Broyden's method.
 
         Parameters
         ----------
@@ -435,6 +456,7 @@ class HingeStep(NamedTuple):
         # without contacts pins have one direction of slip in space too; else a second one without
         # velocity
         c, f, d = len(mu), len(which), q.shape[1] if len(mu) else 2
+        # contacts, then pins: their tangential row is the lever, their normal row is zero
         rows = np.zeros((d * (c + f), self.rows.shape[1]))
         rows[: d * c], rows[d * c + 1 :: d] = contacts, self.levers[which]
         half = self._moved(rows)
@@ -460,6 +482,7 @@ class HingeStep(NamedTuple):
             found, done = solve_local(local, r, goal)
             r = found.r
             work += done.sweeps, done.linear_systems
+            # impulses of hinges with those of contacts and pins, and the defect `off`
             hinge = self.forces - (through @ (rows.T @ r.ravel())).reshape(self.forces.shape)
             before, off = off, self.pressed(hinge)[which] - pressed
             change, size = float(np.abs(off).max()), float(np.abs(pressed + off).max())
@@ -469,6 +492,7 @@ class HingeStep(NamedTuple):
                 inverse *= 0.5
                 if d == 2 and np.abs(found.u).max() <= _INSIDE * float(np.abs(full).max()):
                     r = _inside(w, r, found.u, mu, c, farthest_inside)
+            # Broyden's update of the inverse of the derivative (Sherman and Morrison)
             if k >= _HALF:
                 moved = pressed - last
                 predicted = inverse @ (off - before)
@@ -495,11 +519,14 @@ def _inside(
 
     Where nothing slips but for rounding u (c + f, 2), impulses r of contacts and pins may not be
     unique. The iteration would move along them as long as a pin is at its bound.
+
+    w : (2 (c + f), 2 (c + f)) W of c contacts, then f pins; mu (c + f,)
     """
     free_columns = np.ones(len(w), dtype=bool)
     free_columns[2 * c :: 2] = False
     left, values, v_t = np.linalg.svd(w[:, free_columns])
     rank = int((values > _SINGULAR * values.max(initial=0.0)).sum())
+    # changes of impulses without effect on velocities; normal impulses of pins are given
     free = np.zeros((len(w), len(v_t) - rank))
     free[free_columns] = v_t[rank:].T
     still = r.ravel().copy()
@@ -521,6 +548,7 @@ def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) 
     Parameters
     ----------
     system : name of its class
+    m : its masses and hinges
     rounded : relative error of velocities in models
     """
     hinges, (q, v) = m.hinges, m.start()

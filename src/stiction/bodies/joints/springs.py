@@ -1,9 +1,12 @@
-"""Springs and dampers of rigid bodies: their forces, energies, and the rates of the motion.
+"""Springs and dampers of rigid bodies: their forces, energies, and bounds of their frequencies.
 
 The tension of a spring of length l is k (l - l0) + c dl/dt, and acts along the line of its ends. A
-step of `TimeStepper` takes it at the positions in the middle of the step, which makes the scheme
-the leapfrog where nothing touches, and at the velocities before the step: a body that sticks has
-none, so that a damper does not act on it.
+step of `TimeStepper` takes the elastic part at the places in the middle of the step; without
+contacts the scheme is then the leapfrog. It takes the viscous part at the velocities before the
+step. `EventDriven` takes both at the points of its steps. `Mechanics` owns the springs of a system.
+
+A place has the columns x, y [m], angle [rad], a velocity v_x, v_y [m/s], spin [rad/s], a load two
+forces [N] and a moment [N m]; leading axes (...) are times.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ class Springs:
 
     Parameters
     ----------
-    points : (s, 2, d) where they are fixed, in the frames of the parts [m]
+    springs : the s springs of the model
+    points : (s, 2, d) points of both ends, in the frames of the parts [m]
     pose : (m, 3) places at the start
     inverse : (m, 2) inverse masses and moments of inertia, zero of supports
     reach : (n,) sizes of the bodies [m]
@@ -37,7 +41,7 @@ class Springs:
     Attributes
     ----------
     ends : (s, 2) numbers of the parts at their ends, from 0
-    length : (s,) at which they have no force [m]
+    length : (s,) length l0 without force [m]
     """
 
     components: ClassVar[int] = 2
@@ -77,7 +81,7 @@ class Springs:
         return np.asarray(at[..., 1, :] - at[..., 0, :])
 
     def _stretched(self, arms: Floats, pose: Floats) -> tuple[Floats, Floats]:
-        """Return (..., s) lengths and (..., s, d) directions; zero where both ends meet."""
+        """Return (..., s) lengths [m], and (..., s, d) directions, zero for a length of zero."""
         apart = self._apart(arms, pose)
         length = np.linalg.norm(apart, axis=-1)
         with np.errstate(invalid="ignore"):
@@ -90,7 +94,7 @@ class Springs:
         return np.asarray(0.5 * (self._stiffness * (length - self.length) ** 2).sum(axis=-1))
 
     def tensions(self, pose: Floats, velocity: Floats) -> tuple[Floats, Floats]:
-        """Return (..., s) tensions of springs and of dampers [N].
+        """Return (..., s) tensions k (l - l0) of springs and c dl/dt of dampers [N].
 
         Parameters
         ----------
@@ -121,6 +125,7 @@ class Springs:
         arms = self.arms(pose)
         *tensions, along = self._of_ends(arms, pose, velocity)
         found = []
+        # a tension pulls the first end along the spring and the second one against it
         for tension in tensions:
             load = np.zeros_like(velocity)
             for end, sign in ((0, 1.0), (1, -1.0)):
@@ -136,9 +141,10 @@ class Springs:
         return ..., self.ends[:, end], slice(None)
 
     def sizes(self, pose: Floats, velocity: Floats) -> Floats:
-        """Return (..., n, 3) sums of the absolute loads of all springs on each body.
+        """Return (..., n, 3) sums of the absolute loads of all springs on each body [N], [N m].
 
-        Rounding of loads that cancel is relative to them. In the plane.
+        Rounding of loads that cancel is relative to them. `EventDriven` alone calls this, so it is
+        for the plane only.
         """
         tension = sum(np.abs(part) for part in self.tensions(pose, velocity))
         load = np.zeros_like(pose)
@@ -149,7 +155,10 @@ class Springs:
         return load[..., : self.n, :]
 
     def sensitivity(self) -> Floats:
-        """Return (n,) bounds of accelerations of surfaces over displacements of ends [1/s^2]."""
+        """Return (n,) bounds of the acceleration of a surface over a displacement of ends [1/s^2].
+
+        They are the sums of k (1 / m + |p| R / I) over the ends p of springs on a body of size R.
+        """
         total = np.zeros(len(self.inverse))
         for end in (0, 1):
             part = self.ends[:, end]
@@ -162,7 +171,7 @@ class Springs:
         return total[: self.n]
 
     def rates(self) -> tuple[float, float]:
-        """Return bounds of the angular frequencies and of the rates of decay [1/s].
+        """Return bounds of the angular frequencies [rad/s] and of the rates of decay [1/s].
 
         With N_ib^2 = 1 / m_b + |p_ib|^2 / I_b at the ends of spring i, the matrix of squared
         frequencies is below that of sum_i k_i N_i N_i^T, and its eigenvalues below the largest sum

@@ -10,6 +10,9 @@ normal leads from the nearest point of the other surface to this point. These po
 - points above the edges of that face of a polyhedron from which the core has the largest distance.
   A capsule that lies on a face and protrudes beyond it has its contacts there.
 
+d is the vector between the centres [m]; u and v are cores or edges, from a and b on. Called by
+`polyhedron_kernels.find_contacts`.
+
 Source: Ericson 2005, "Real-Time Collision Detection", section 5.1 (nearest points of segments).
 """
 
@@ -247,9 +250,11 @@ def nearest_of_polyhedron(
     surface: SpatialSurface, vertices: Matrix, faces: Table[Face], loops: Integers, x: Point,
     within: float,
 ) -> tuple[float, Point, Point]:  # fmt: skip
-    """Return the distance of x from a polyhedron, the normal there, and the nearest point.
+    """Return the distance of a point x from a polyhedron, the normal there, and the nearest point.
 
-    It is negative inside. If it is more than `within`, it may be too small.
+    The distance [m] is negative inside. If it is more than `within`, it may be too small. Inside,
+    the nearest face decides. Outside, the nearest point is the foot of x on a face that contains
+    this foot, or else the nearest point on the edges of the faces that x is in front of.
 
     Verified by: tests/unit/bodies/space/test_contacts.py::test_gaps_are_distances
     """
@@ -264,6 +269,7 @@ def nearest_of_polyhedron(
         return best, n, foot
     nearest, least = foot, math.inf
     for f in range(surface.face, surface.face_end):
+        # faces with x in front of them: the foot of x, or the nearest points of their edges
         normal, start, stop = entries(faces[f].normal), faces[f].start, faces[f].stop
         apart = dot(normal, minus(x, point(vertices, loops[start])))
         if apart <= 0.0:
@@ -291,7 +297,7 @@ def face_separation(
     one: SpatialSurface, other: SpatialSurface, vertices: Matrix, faces: Table[Face],
     loops: Integers, d: Point,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return the largest distance of the vertices of the other from a face of one, and the face.
+    """Return the largest distance of the other's vertices from a face of one [m], and the face.
 
     Parameters
     ----------

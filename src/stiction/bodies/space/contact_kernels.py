@@ -1,8 +1,16 @@
-"""Where shapes in space touch: pairs of near bodies; gap, normal and points of their contacts.
+"""Contact detection in space: pairs of near bodies; contacts of spheres, polyhedra, half spaces.
 
-A contact joins a body `first` and a body or support `second`. Its normal points from `second` to
-`first`. `polyhedron_kernels` has the contacts of two polyhedra, `capsule_kernels` those of spheres
-and capsules.
+A contact joins a body `first` and a body or support `second`. Its normal n points from `second` to
+`first`; the gap is the distance of the nearest points of both surfaces along n, negative where they
+overlap. `near_pairs` is the broad phase: it sorts bounding spheres along one axis and compares
+those whose intervals overlap (sweep and prune). `polyhedron_kernels.find_contacts` calls the
+functions for pairs with a half space, and has the contacts of two polyhedra; `capsule_kernels` has
+those of spheres and capsules. `contacts.SpatialSurfaces` calls `find_contacts`. `know_by_place`
+identifies contacts with those of the step before.
+
+A polyhedron has rows in four arrays of all surfaces: vertices (3 coordinates), faces (`Face`),
+loops (the vertices of each face in turn) and edges (`Edge`). Tuples of three numbers are vectors.
+
 
 Source: Baraff 1992, "Dynamic simulation of non-penetrating rigid bodies" (sorted boxes).
 """
@@ -54,8 +62,9 @@ class SpatialSurface(Struct):
     Attributes
     ----------
     kind : CAPSULE, also of spheres, POLYHEDRON or HALF_SPACE
-    vertex, vertex_end, face, face_end, edge, edge_end : its rows in the tables; the vertices of a
-        capsule are the ends of its core, a half space has one face
+    vertex, vertex_end, face, face_end, edge, edge_end : ranges of its rows in the tables of
+        vertices, faces and edges; the vertices of a capsule are the ends of its core, a half space
+        has one face
     radius : of a sphere or capsule [m], else 0
     reach : largest distance of a point from the centre [m]; inf of a half space
     """
@@ -86,7 +95,7 @@ class Face(Struct):
 
 
 class Edge(Struct):
-    """An edge of a polyhedron: its vertices, and the faces on both sides."""
+    """An edge of a polyhedron: rows of its vertices a and b, and of the faces on both sides."""
 
     a: int
     b: int
@@ -105,7 +114,8 @@ class SpatialContact(Struct):
     normal : unit vector from second to first
     arm_first, arm_second : from the centres to the point of contact [m]: between two bodies halfway
         in the gap, on a support to the nearest points of both surfaces
-    rows : of J, for both bodies: normal and two tangents, moments about the principal axes
+    rows : (2, 3, 6) of J: body (first, second), direction (normal, two tangents), velocity (three
+        of the centre, three spins about the principal axes)
     """
 
     first: int
@@ -127,7 +137,13 @@ def near_pairs(
 
     Parameters
     ----------
+    pose : (m, 7) centres and quaternions of bodies, then of supports; centres alone are used
+    reach : (m,) radii of the bounding spheres [m]
     order : finite surfaces, in the order of the least coordinates of their spheres along `axis`
+    n_body : number of bodies; pairs of two supports are left out
+    within : largest distance [m]
+    first, second : where the pairs are written, the smaller number first; if they are too short,
+        the returned number is larger than their length
 
     Verified by: tests/unit/bodies/space/test_contacts.py::test_near_pairs_are_all_found
     """
@@ -156,7 +172,10 @@ def append(
     out: Table[SpatialContact], count: int, i: int, j: int, feature: int, gap: float,
     n: Point, on_first: Point, on_second: Point,
 ) -> int:  # fmt: skip
-    """Write a contact where there is room; return the number with it."""
+    """Write a contact where there is room; return the number of contacts with it.
+
+    n : normal; on_first, on_second : arms from both centres [m]
+    """
     if count < out.shape[0]:
         c = out[count]
         c.first, c.second, c.feature, c.gap = i, j, feature, gap
@@ -171,7 +190,11 @@ def contact_with_half_space(
     surfaces: Table[SpatialSurface], vertices: Matrix, faces: Table[Face], i: int, j: int, d: Point,
     within: float, out: Table[SpatialContact], count: int,
 ) -> int:  # fmt: skip
-    """Append the contacts of a body i above a half space j; d leads from j to i."""
+    """Append the contacts of a body i above a half space j; return the number so far.
+
+    d is the vector from the origin of j to the centre of i [m]. The gap is n . (d + x) - r for a
+    vertex x, or an end x of a core, and the radius r.
+    """
     n, r = entries(faces[surfaces[j].face].normal), surfaces[i].radius
     # every vertex nearer to the plane than the radius and `within` is a contact
     for k in range(surfaces[i].vertex, surfaces[i].vertex_end):
@@ -195,10 +218,11 @@ def part_before_nearest(x: Point, a: Point, along: Point) -> float:
 def know_by_place(
     last: Table[SpatialContact], contacts: Table[SpatialContact], within: float, old: Integers
 ) -> None:
-    """Write for contacts without a known feature whether they are on the patch a step before.
+    """Identify contacts without a known feature with those of the step before, by their places.
 
     Features change where polyhedra turn onto other faces, and where edges that lie on each other
-    turn by more than rounding. Corners of a patch of contact that moves little stay near its sides.
+    turn by more than rounding. Corners of a patch of contact that moves little stay near its sides:
+    a contact is the same as the nearer end of a side that is at most `within` away.
 
     Parameters
     ----------
@@ -211,6 +235,7 @@ def know_by_place(
     begin = 0
     for k in range(contacts.shape[0]):
         c = contacts[k]
+        # the contacts of the same pair in the step before are last[begin:end]
         while begin < last.shape[0] and (
             last[begin].first < c.first
             or (last[begin].first == c.first and last[begin].second < c.second)
@@ -235,7 +260,7 @@ def know_by_place(
 
 @kernel
 def _from_side(x: Point, a: Point, b: Point) -> tuple[float, float]:
-    """Return the distance of x from a segment, and the part of it before the nearest point."""
+    """Return the distance of x from the segment a b, and the fraction at its nearest point."""
     along = minus(b, a)
     part = part_before_nearest(x, a, along)
     return norm(moved(minus(x, a), -part, along)), part

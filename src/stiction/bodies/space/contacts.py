@@ -1,4 +1,12 @@
-"""Surfaces of bodies in space, their contacts, and the frictional contact problem of these."""
+"""Surfaces of bodies in space, their contacts, and the frictional contact problem of these.
+
+`SpatialSurfaces.contacts` has three steps: pairs of near parts (broad phase), the contacts of each
+pair (`polyhedron_kernels`), and the rows of J (c, 3, 6) of both bodies. `local_problem` assembles
+u = W r + q: impulses r (c, 3) [N s] along the normal and two tangents, velocities u and q [m/s],
+and W = J M^-1 J^T in blocks of 3 x 3 [1/kg]. A velocity has the columns v_x, v_y, v_z [m/s] and
+three spins about the principal axes of the body [rad/s], so that M is diagonal.
+`space.mechanics.SpatialMechanics` calls both.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +39,7 @@ __all__ = ["SpatialSurfaces", "local_problem", "surfaces_of"]
 Floats = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
-# contacts up to which all pairs are compared
+# number of contacts up to which all pairs of them are compared, instead of by a sparse product
 _FEW = 100
 
 
@@ -40,10 +48,10 @@ class SpatialSurfaces(NamedTuple):
 
     Attributes
     ----------
-    table : one element for each
-    vertices : of all of them, each about its own centre in its own axes [m]
+    table : (m,) kind, size and rows of each
+    vertices : (v, 3) of all of them, each about its own centre in its own principal axes [m]
     faces, edges : of all of them
-    loops : vertices of the faces
+    loops : rows of the vertices of each face in turn, counterclockwise from outside
     n_body : number of bodies
     """
 
@@ -62,6 +70,7 @@ class SpatialSurfaces(NamedTuple):
         pose : (m, 7) centres and quaternions of bodies, then of supports
         """
         turn = matrices(pose[:, 3:])
+        # vertices and normals in the axes of space
         pairs = self._pairs(pose, turn, within)
         faces = self.faces.copy()
         of_vertex = np.repeat(turn, self.table["vertex_end"] - self.table["vertex"], axis=0)
@@ -85,7 +94,8 @@ class SpatialSurfaces(NamedTuple):
         return found
 
     def _pairs(self, pose: Floats, turn: Floats, within: float) -> Wholes:
-        """Return (p, 2) pairs that may touch, in rising order."""
+        """Return (p, 2) pairs of parts that may touch, in rising order; turn (m, 3, 3)."""
+        # finite surfaces by their bounding spheres, sorted along the axis of largest extent
         flat = self.table["kind"] == HALF_SPACE
         reach = np.ascontiguousarray(self.table["reach"])
         finite = np.flatnonzero(~flat)
@@ -97,6 +107,7 @@ class SpatialSurfaces(NamedTuple):
             if count <= pairs.shape[1]:
                 break
             pairs = np.zeros((2, count), dtype=np.int64)
+        # half spaces by the height of the bounding spheres above them
         planes = np.flatnonzero(flat)
         normal = (turn[planes] @ self.faces["normal"][self.table["face"][planes], :, None])[..., 0]
         apart = pose[: self.n_body, None, :3] - pose[planes, :3]
@@ -146,7 +157,9 @@ def surfaces_of(shapes: list[SpatialShape], axes: Floats, n_body: int) -> Spatia
 def _add_rows(contacts: Table[SpatialContact], turn: Stack, n_body: int) -> None:
     """Put the points of contacts of two bodies halfway in the gap, and write the rows of J.
 
-    The first tangent is normal to the axis of space that the normal is farthest from.
+    The row of a direction e (normal, two tangents) of a body is (e, a x e), with the arm a, and
+    a x e turned to the principal axes; the second body has the other sign. The first tangent is
+    normal to the axis of space that the normal is farthest from.
 
     Parameters
     ----------
@@ -187,6 +200,11 @@ def local_problem(
 ) -> Local:
     """Return the frictional contact problem with velocities `q` (n, 3) before contact forces.
 
+    Parameters
+    ----------
+    inverse : (m, 6) reciprocal masses and principal moments of inertia, 0 of supports
+    mu : (n,) coefficients of friction
+
     Verified by: tests/unit/bodies/space/test_contacts.py::test_the_matrix_of_a_heap
     """
     n = len(contacts)
@@ -204,7 +222,10 @@ def local_problem(
 
 
 def _coupled(first: Wholes, second: Wholes, n_body: int) -> tuple[Wholes, Wholes]:
-    """Return the pairs of contacts that share a body, in rising order, each with itself too."""
+    """Return two arrays, the rows and columns of the blocks of W, in rising order.
+
+    A block belongs to two contacts that share a body; each contact shares its bodies with itself.
+    """
     n, other = len(first), np.where(second < n_body, second, -1)
     if n <= _FEW:
         shared = (first[:, None] == first) | (first[:, None] == other) | (other[:, None] == first)
@@ -228,6 +249,8 @@ def _fill_blocks(
     Parameters
     ----------
     rows : (n, 2, 3, 6) rows of J of both bodies, over the roots of the masses
+    start, column : blocks of contact c are start[c] to start[c + 1], in these columns
+    blocks : (b, 3, 3) zero before
     """
     for c in range(first.shape[0]):
         for at in range(start[c], start[c + 1]):

@@ -1,9 +1,13 @@
-"""Stick is exact in space: velocities that closed contacts fix have no rounding.
+"""Exact stick in space: velocities that closed contacts fix get no rounding.
 
-As in the plane (`bodies.exact_stick`), a contact that sticks fixes the three velocities of its
-point relative to the other body, a closed one that slips fixes the normal one. Elimination with
-complete pivoting solves these conditions of a body for as many of its six velocities as they
-determine; the others stay as they are. Six of them are the velocity of the support.
+As in the plane (`bodies.exact_stick`), a contact that sticks gives a body three conditions
+J (v - v_support) = 0 on its velocities, a closed one that slips gives one. Gauss-Jordan elimination
+with complete pivoting solves these conditions of a body for as many of its six velocities as they
+determine; the others stay as they are. A body with six independent conditions gets the velocity of
+the support. Bodies fixed one after the other come first, then groups that are fixed only together
+(`label_groups`), and last the velocities of bodies that are not fixed. A label is 0, or 1 plus the
+number of the support, from 0, whose velocity a body has. `space.mechanics.SpatialMechanics` calls
+`stop_resting` after each step.
 """
 
 from __future__ import annotations
@@ -41,6 +45,7 @@ def stop_resting(
     Verified by: tests/unit/bodies/space/test_exact_stick.py::test_bodies_that_stick_rest
     """
     first, second = (np.ascontiguousarray(contacts[name]) for name in ("first", "second"))
+    # conditions of each contact: 0 if it is open, 1 if it slips, 3 if it sticks
     rows, sizes = np.array(contacts["rows"]), closed.astype(np.int64) + 2 * stick
     for side, ends in enumerate((first, second)):
         rows[:, side, :, 3:] /= np.where(np.isfinite(reach), reach, 1.0)[ends, None, None]
@@ -63,14 +68,19 @@ def _solve_bodies(
 ) -> None:  # fmt: skip
     """Label the bodies that contacts with fixed ones fix; or solve for velocities of the others.
 
+    A body whose fixed neighbours have different velocities is not solved for.
+
     Parameters
     ----------
     rows : (n, 2, 3, 6) rows of J of both bodies, moments over the bodies' sizes
     sizes : (n,) how many of the three rows hold
     begin, order : ends of contacts with body b are order[begin[b]:begin[b + 1]]; those from n on
         are second ends
+    first, second : (n,) numbers of the parts of each contact
     label : (m,) 0 of bodies that are not fixed, else one more than the number of the support whose
         velocity they have
+    reach : (m,) sizes of the parts [m]
+    v : (m, 6) velocities of the parts
     fixing : labels change in place, else velocities
     """
     n, most = first.shape[0], 0
@@ -90,6 +100,7 @@ def _solve_bodies(
                 one = label[second[c] if order[trial] < n else first[c]]
                 if one == 0 or sizes[c] == 0:
                     continue
+                # all conditions with parts of this label; `several` if others are fixed, too
                 count, several = 0, False
                 for at in range(begin[body], begin[body + 1]):
                     c = order[at] % n
@@ -118,7 +129,8 @@ def _eliminate(rows: Matrix, count: int, pivot: Integers) -> int:
 
     Parameters
     ----------
-    pivot : the column of the pivot of each of the first rows
+    rows : (c, 6) conditions, of which the first `count` are used
+    pivot : (6,) the column of the pivot of each of the first rows
     """
     rank = 0
     while rank < min(count, 6):
@@ -150,7 +162,11 @@ def _eliminate(rows: Matrix, count: int, pivot: Integers) -> int:
 def _solve(
     rows: Matrix, rank: int, pivot: Integers, size: float, v: Matrix, body: int, support: int
 ) -> None:
-    """Compute the velocities of the pivots from the others, relative to those of the support."""
+    """Compute the velocities of the pivots from the others, relative to those of the support.
+
+    rows : as `_eliminate` leaves them: row i is w_pivot + sum_j rows[i, j] w_j = 0
+    size : reach of the body [m]; w = v - v_support, with spins times the size
+    """
     for i in range(rank):
         total = 0.0
         for j in range(6):

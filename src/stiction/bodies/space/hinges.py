@@ -1,9 +1,10 @@
 """Hinges of rigid bodies in space: pins with an axis, sliders, and ball joints.
 
-`bodies.joints.hinges` solves steps. With the unit vectors a_1 and a_2 of the axis on the parts, e
-along a_1 + a_2, and t_1, t_2 normal to it, six velocities are those of the place of the hinge on
-the first part relative to the second, along t_1, t_2 and e, and the spins about these, times the
-length L, the size of the larger part:
+`bodies.joints.hinges` has the elimination of hinges in a step; this class gives it the rows G, the
+gaps d and the accelerations b of hinges in space. With the unit vectors a_1 and a_2 of the axis on
+the parts, e along a_1 + a_2, and t_1, t_2 normal to it, a hinge has six relative velocities. Three
+are those of its place on the first part relative to the second, along t = t_1, t_2, e. Three are
+relative spins about these directions, times the length L, the size of the larger part:
 
     t . (v_1 - v_2),  L t . (w_1 - w_2),  with the gaps t . (x_1 - x_2),  L t . (a_2 x a_1).
 
@@ -44,6 +45,13 @@ Wholes = npt.NDArray[np.int64]
 class SpatialHinges(Hinges):
     """The hinges of a system; places (..., m, 7) and velocities (m, 6) are about principal axes.
 
+    Parameters are those of `Hinges`, with `pose` (m, 7) and `inverse` (m, 6). Private arrays of h
+    hinges: `_axes`, `_sides` (h, 2, 3) axes and normals to them in the frames of both parts;
+    `_length` (h,) L [m]; `_free` (h,) index of the velocity that is free, 2 of a slider, 5 of a
+    pin; `_zero` (h, 6) is 1 for velocities that are zero; `_slip` (h,) slip velocity over the free
+    one; `_span` (h,) distance of the bearings [m]; `_carriage` (h,) part with the bearings;
+    `_inertia` (m, 3) principal moments of bodies, 0 of supports [kg m^2].
+
     Verified by: tests/unit/bodies/space/test_hinges.py::test_accelerations_of_the_conditions,
     tests/unit/bodies/space/test_hinges.py::test_motion_in_a_plane
     """
@@ -65,7 +73,6 @@ class SpatialHinges(Hinges):
         self._axes = self._in_frames(pose, axes[:, None])
         self._sides = self._in_frames(pose, _normal(axes)[:, None])
         self._length = np.where(np.isfinite(reach), reach, 0.0)[self.ends].max(axis=1)
-        # the velocity that is free, and those that are zero
         self._free = np.where(self._slides, 2, 5)
         self._zero = np.ones((len(hinges), 6))
         self._zero[self._every, self._free] = 0.0
@@ -78,6 +85,7 @@ class SpatialHinges(Hinges):
         self._inertia[:n_body] = 1.0 / inverse[:n_body, 3:]
 
     def _in_frames(self, pose: Floats, vectors: Floats) -> Floats:
+        """Return vectors (h, 2, 3) in the frames of both parts; given in the axes of space."""
         turn = matrices(pose[self.ends, 3:])
         return np.asarray((vectors[..., None, :] @ turn)[..., 0, :])
 
@@ -104,7 +112,10 @@ class SpatialHinges(Hinges):
         return np.where(self._slides[:, None], carriages, at.mean(axis=-2))
 
     def gaps(self, pose: Floats) -> Floats:
-        """Return (h, 6) gaps of the place, and of the axes times the length L, in space [m]."""
+        """Return (h, 6) gaps of the place, and of the axes times the length L [m].
+
+        Both are vectors in the axes of space, without the components that are free.
+        """
         axes, sides = self._in_space(pose, self._axes), self._in_space(pose, self._sides)
         basis, bent = self._basis(pose), _cross(axes[:, 1], axes[:, 0])
         twist = (_cross(sides[:, 1], sides[:, 0]) * basis[:, 2]).sum(axis=1)
@@ -115,7 +126,7 @@ class SpatialHinges(Hinges):
         return np.asarray((apart @ basis).reshape(-1, 6))
 
     def along(self, pose: Floats, gaps: Floats) -> Floats:
-        """Return gaps (h, 6) along the directions of the conditions."""
+        """Return components (h, 6) of gaps along the directions of the conditions at `pose`."""
         apart = gaps.reshape(-1, 2, 3) @ np.swapaxes(self._basis(pose), 1, 2)
         return np.asarray(self._zero * apart.reshape(-1, 6))
 
@@ -145,7 +156,7 @@ class SpatialHinges(Hinges):
         return np.asarray((self._slip[:, None, None] * rows).reshape(len(self.ends), -1))
 
     def motions(self, pose: Floats, v: Floats, k: int) -> list[tuple[str, str, Floats]]:
-        """Return names, units and values (2, 3) of what both parts of hinge k have in common."""
+        """Return name, unit and values (2, 3) of velocities that both parts of hinge k share."""
         ends, e, slides = self.ends[k], self._basis(pose)[k, 2], bool(self._slides[k])
         spin = self._in_space(pose, v[self.ends, 3:])[k]
         moving = v[ends, :3] + _cross(spin, self._arms_halfway(pose)[k])
@@ -160,7 +171,10 @@ class SpatialHinges(Hinges):
         ]
 
     def bias(self, pose: Floats, v: Floats) -> Floats:
-        """Return (h, 6) relative accelerations of free bodies [m/s^2]; v (m, 6)."""
+        """Return (h, 6) relative accelerations of free bodies [m/s^2]; v (m, 6).
+
+        The module docstring has the formulas: own = W, free = w', moved = p, bent for rotation.
+        """
         own, inverse = v[:, 3:], self.inverse[:, 3:]
         free = self._in_space(pose, (inverse * _cross(self._inertia * own, own))[self.ends])
         spin = self._in_space(pose, own[self.ends])
@@ -176,6 +190,7 @@ class SpatialHinges(Hinges):
         return np.asarray(self._zero * np.swapaxes(out, 1, 2).reshape(-1, 6))
 
     def _turning(self, v: Floats) -> Floats:
+        """Return (h,) velocities of pins and axes by the rotation of the parts [m/s]."""
         spin = v[self.ends, 3:]
         points = np.linalg.norm(_cross(spin, self._points), axis=-1)
         axes = np.linalg.norm(_cross(spin, self._axes), axis=-1) * self._length[:, None]
@@ -211,7 +226,10 @@ class SpatialHinges(Hinges):
         return out.reshape(3 * len(contacts), 6 * count)
 
     def resting(self, pose: Floats, still: Wholes, stuck: Wholes) -> Table[Any]:
-        """Return hinges as contacts that stick; a second one of each has what fixes rotation."""
+        """Return hinges as contacts that stick: one for the place, one for the rotation of each.
+
+        still, stuck : numbers of hinges whose parts do not turn, and of those whose pins stick
+        """
         out, n = self.links(np.append(still, still)), len(still)
         if not n:
             return out

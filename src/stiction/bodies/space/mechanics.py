@@ -1,4 +1,8 @@
-"""Masses, loads, surfaces and supports of rigid bodies in space, as a time step needs them.
+"""Masses, loads, surfaces and supports of rigid bodies in space, as arrays for time steps.
+
+`run.Stepper` calls the methods, which are those of `bodies.mechanics.Mechanics`. The columns of a
+place q (n, 7) are x, y, z [m] and a quaternion (w, x, y, z); those of a velocity v (n, 6) are v_x,
+v_y, v_z [m/s] and three spins [rad/s]; those of a load three forces [N] and three moments [N m].
 
 A body turns about its principal axes: the quaternion of its state turns these to the axes of space,
 and its spin has its components along them. The mass matrix is then diagonal and constant. Results
@@ -44,6 +48,15 @@ class SpatialMechanics:
     """Masses, loads, surfaces and supports of a system; times count from the start.
 
     It has the methods of `bodies.mechanics.Mechanics` that a time step calls.
+
+    Attributes
+    ----------
+    n, size : number of bodies, and smallest thickness of one [m]
+    inertia : (n, 3) principal moments of inertia [kg m^2]
+    mass, inverse : (n, 6) diagonal of the mass matrix; (m, 6) its reciprocals, 0 of supports
+    reach : (m,) largest distance of a point of a part from its centre [m]
+    support_pose, support_velocity : (s, 7) places of supports at the start, (s, 6) velocities
+    separate : (m, m) whether two parts never touch
     """
 
     components: ClassVar[int] = 3
@@ -59,7 +72,8 @@ class SpatialMechanics:
         found = [_principal(body.moments_of_inertia) for body in system.bodies]
         self.inertia = np.array([moments for moments, _ in found])
         axes = np.array([turn for _, turn in found] + [np.eye(3)] * len(system.supports))
-        # identities stay exact
+        # quaternions that turn the principal axes to the frames of the shapes; identities stay
+        # exact
         self._own = np.array([quaternion(turn) for turn in axes[: self.n]])
         parts: list[SpatialBody | SpatialSupport] = [*system.bodies, *system.supports]
         shapes = [part.shape for part in parts]
@@ -148,7 +162,11 @@ class SpatialMechanics:
     def end(
         self, q: Floats, halfway: Floats, mean: Floats, after: Floats, h: float
     ) -> tuple[Floats, Floats]:
-        """Return places and velocities at the end of a step, from those after its impulses."""
+        """Return places and velocities at the end of a step of length h from q.
+
+        `halfway` are places at its middle, `mean` mean velocities, `after` those after its
+        impulses.
+        """
         last, v = halfway.copy(), after.copy()
         last[:, :3] = q[:, :3] + h * mean[:, :3]
         turn_freely(self.inertia, last, v, 0.5 * h)
@@ -180,17 +198,17 @@ class SpatialMechanics:
         within: float,
         old: Wholes,
     ) -> None:
-        """Write into `old` the numbers in `last` of contacts that are known by place alone."""
+        """Write into `old` (c,) the numbers in `last` of contacts that are known by place alone."""
         know_by_place(cast("Table[SpatialContact]", last), contacts, within, old)
 
     def contact_velocities(self, contacts: Table[SpatialContact], v: Floats) -> Floats:
-        """Return (c, 3) velocities of contacts; v (m, 6) of bodies, then of supports."""
+        """Return (c, 3) velocities J v of contacts; v (m, 6) of bodies, then of supports."""
         rows, ends = contacts["rows"], (contacts["first"], contacts["second"])
         u = sum((rows[:, side] @ v[end][..., None])[..., 0] for side, end in enumerate(ends))
         return np.asarray(u)
 
     def problem(self, contacts: Table[SpatialContact], q: Floats) -> Local:
-        """Return the frictional contact problem with velocities `q` before contact forces."""
+        """Return the problem u = W r + q; q (c, 3) are velocities before contact forces [m/s]."""
         return local_problem(contacts, self.inverse, self.n, q, self.mu(contacts))
 
     def add_impulses(self, contacts: Table[SpatialContact], r: Floats, v: Floats) -> None:
@@ -211,13 +229,13 @@ class SpatialMechanics:
 
 
 def _of_unit(given: npt.ArrayLike) -> Floats:
-    """Return a quaternion over its length."""
+    """Return a quaternion (4,) divided by its length."""
     value = np.asarray(given, dtype=np.float64)
     return np.asarray(value / np.linalg.norm(value))
 
 
 def _principal(inertia: Floats) -> tuple[Floats, Floats]:
-    """Return (3,) principal moments, and (3, 3) their axes in the columns.
+    """Return (3,) principal moments of inertia (3, 3), and (3, 3) their axes in the columns.
 
     The axes of the frame are principal where products of inertia are rounding, and moments that
     differ by rounding are equal: a body without gyroscopic moments has none.

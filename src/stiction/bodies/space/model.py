@@ -1,4 +1,9 @@
-"""The model of rigid bodies in space: bodies, supports, gravity, friction and restitution."""
+"""The model of rigid bodies in space: bodies, supports, gravity, friction and restitution.
+
+The classes check and store the input; `space.mechanics.SpatialMechanics` converts it to arrays, and
+`methods.TimeStepper` computes the motion. Vectors have components x, y, z in the axes of space;
+orientations are quaternions (w, x, y, z). `bodies.model` has the same classes for the plane.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +120,7 @@ class SpatialBody(Declared):
 
 
 def _checked_inertia(given: object) -> Floats:
-    """Return a symmetric and positive definite matrix, or raise an error."""
+    """Return a symmetric and positive definite matrix of inertia (3, 3), or raise an error."""
     where, why = "SpatialBody.inertia", "a rotation about any axis has a positive energy."
     needs, try_ = "a symmetric positive definite matrix (3, 3) [kg m^2]", "give np.diag([x, y, z])."
     if shape_of(given) != (3, 3):

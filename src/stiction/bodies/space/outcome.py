@@ -1,4 +1,8 @@
-"""The variables of a run in space: places, orientations, velocities, shapes."""
+"""The variables of a run in space: places, orientations, velocities, shapes.
+
+`space.run` gives them to `bodies.outcome.assembled`, which makes the `Run`. First axes are t saved
+times and n bodies.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,8 @@ def variables_of(
     Parameters
     ----------
     position, velocity, spin : (t, n, 3) in the axes of space
-    turned : (t, n, 4) quaternions of the shapes' frames
+        [m], [m/s], [rad/s]
+    turned : (t, n, 4) quaternions that turn the shapes' frames to the axes of space
     """
     vector = ("time", "body", "component")
     what = "quaternion (w, x, y, z), which turns the frame of the shape to that of space"
@@ -40,7 +45,7 @@ def variables_of(
 
 
 def final_of(variables: Mapping[str, Variable]) -> dict[str, Floats]:
-    """Return the last state, by component."""
+    """Return the last state as (n,) arrays, one for each component, for `Run.final`."""
     names = {
         "position": ("x", "y", "z"),
         "orientation": ("quaternion_w", "quaternion_x", "quaternion_y", "quaternion_z"),

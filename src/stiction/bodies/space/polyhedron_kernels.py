@@ -1,10 +1,17 @@
 """Contacts of two convex polyhedra: separating axes, clipped faces, crossing edges.
 
-The face of one polyhedron from which the other has the largest distance is the reference. A face
-of the other polyhedron at its vertex nearest to the reference is clipped to it, and the corners
-near enough are contacts. If an axis normal to an edge of both separates them more, the contact is
-that of the two edges. An edge pair counts if the arcs of its normals cross on the sphere of
-directions. Of polyhedra that overlap the least gap is the separation.
+The separation along a unit vector n is the least n . (x_i - x_j) over the vertices of both bodies;
+the largest separation over the normals of all faces and of all pairs of edges is positive if the
+polyhedra are apart (separating axis theorem). The face of one polyhedron from which the other has
+the largest distance is the reference. A face of the other polyhedron at its vertex nearest to the
+reference is clipped to it, and the corners near enough are contacts. If an axis normal to an edge
+of both separates them more, the contact is that of the two edges. An edge pair counts if the arcs
+of its normals cross on the sphere of directions. Of polyhedra that overlap the least gap is the
+separation.
+
+`SpatialSurfaces.contacts` calls `find_contacts`. Tuples of three numbers are vectors in the axes of
+space [m]; vertices are relative to the centre of their body, so that the vector d between the two
+centres enters all distances. `contact_kernels` defines the tables.
 
 Source: Gottschalk, Lin, Manocha 1996 (separating axes); Sutherland, Hodgman 1974 (clipping);
 Gregorius 2013, "The separating axis test between convex polyhedra" (arcs of normals).
@@ -48,12 +55,13 @@ from stiction.numerics.jit import kernel
 
 __all__ = ["find_contacts"]
 
-# separations that differ by less than this fraction of the smaller polyhedron are equal; so far
-# beyond an edge a corner is inside it
+# separations that differ by less than this fraction of the size of the smaller polyhedron are
+# equal; a corner beyond an edge by less than this counts as inside
 _EQUAL = 1e-9
 # sine of the angle below which edges are parallel, and have no common normal
 _PARALLEL = 1e-6
-# numbers of faces, and of edges of a face or sides of a clipped one, below this
+# upper bounds of numbers in features: of faces of a polyhedron and of the sides of a clipped face,
+# and of edges of a polyhedron
 _LABELS = 1024
 _EDGES = 2048
 
@@ -68,7 +76,8 @@ def find_contacts(
 
     Parameters
     ----------
-    vertices, faces : turned to the axes of space; vertices about the centres
+    vertices, faces : turned to the axes of space; vertices about the centres [m]
+    loops, edges : as of `SpatialSurfaces`
     pose : (m, 7) centres and quaternions of bodies, then of supports
     first, second : pairs that may touch
     out : filled in their order; where it is too short the number is larger than its length
@@ -100,7 +109,11 @@ def _of_polyhedra(
     edges: Table[Edge], i: int, j: int, d: Point, within: float, out: Table[SpatialContact],
     count: int,
 ) -> int:  # fmt: skip
-    """Append the contacts of polyhedra i and j; d leads from j to i."""
+    """Append the contacts of polyhedra i and j; return the number so far.
+
+    d is the vector from the centre of j to that of i [m].
+    """
+    # largest separations by faces of i and of j, and the faces
     back = minus((0.0, 0.0, 0.0), d)
     of_i, face_i = face_separation(surfaces[i], surfaces[j], vertices, faces, loops, back)
     if of_i > within:
@@ -109,6 +122,7 @@ def _of_polyhedra(
     if of_j > within:
         return count
     equal = _EQUAL * min(surfaces[i].reach, surfaces[j].reach)
+    # and by pairs of edges: if it is larger, both edges cross and have one contact
     of_edges, e, f, n = _edge_separation(surfaces[j], surfaces[i], vertices, faces, edges, d)
     if of_edges > max(of_i, of_j) + equal:
         if of_edges > within:
@@ -131,9 +145,11 @@ def _edge_separation(
     one: SpatialSurface, other: SpatialSurface, vertices: Matrix, faces: Table[Face],
     edges: Table[Edge], d: Point,
 ) -> tuple[float, int, int, Point]:  # fmt: skip
-    """Return the largest distance along a normal of two edges, the edges, and the normal.
+    """Return the largest distance along a normal of two edges [m], the edges, and the normal.
 
-    The normal points from one polyhedron to the other.
+    The normal points from one polyhedron to the other; d is the vector between their centres. Two
+    edges are on the surface of the Minkowski difference of the polyhedra only if the arcs between
+    the normals of their faces cross on the unit sphere (Gregorius 2013).
     """
     best, e_best, f_best, n_best = -math.inf, one.edge, other.edge, (0.0, 0.0, 1.0)
     for e in range(one.edge, one.edge_end):
@@ -168,7 +184,10 @@ def _edge_separation(
 def _between_edges(
     vertices: Matrix, edges: Table[Edge], e: int, f: int, d: Point
 ) -> tuple[Point, Point]:
-    """Return the nearest points of two crossing edges, of which the second is moved by d."""
+    """Return the nearest points of two crossing edges, of which the second is moved by d.
+
+    They are p + s u and q + t v with (p + s u - q - t v) normal to u and v.
+    """
     p, q = point(vertices, edges[e].a), moved(d, 1.0, point(vertices, edges[f].a))
     u = minus(point(vertices, edges[e].b), p)
     v = minus(moved(d, 1.0, point(vertices, edges[f].b)), q)
@@ -217,6 +236,7 @@ def _clipped(
 
     Parameters
     ----------
+    reference, other, face : numbers of the polyhedra, and of the reference face
     d : from the centre of the reference to that of the other polyhedron
     on_second : whether the reference is the second body of the contact
     """
@@ -233,12 +253,14 @@ def _clipped(
         now[k, 0], now[k, 1], now[k, 2] = x
         label[k] = k
     slack = _EQUAL * min(surfaces[reference].reach, surfaces[other].reach)
+    # cut the polygon at the plane through each edge of the reference face, normal to that face
     for k in range(start, stop):
         a = point(vertices, loops[k])
         along = minus(point(vertices, loops[k + 1 if k + 1 < stop else start]), a)
         inward = unit(cross(n, along))
         size = _cut(now, label, size, a, inward, slack, _LABELS // 2 + k - start, then, relabel)
         now, then, label, relabel = then, now, relabel, label
+    # the feature of a corner combines both faces and the labels of the two sides that meet there
     own = faces[face].start, face - surfaces[reference].face
     part = (own[1] + (_LABELS if on_second else 0)) * _LABELS + facing - surfaces[other].face
     base = point(vertices, loops[own[0]])
@@ -262,7 +284,15 @@ def _cut(
     now: Matrix, label: Integers, size: int, a: Point, inward: Point, slack: float, own: int,
     out: Matrix, relabel: Integers,
 ) -> int:  # fmt: skip
-    """Write the part of a polygon on the inner side of a plane through a; return its corners."""
+    """Write the part of a polygon on the inner side of a plane; return its number of corners.
+
+    Parameters
+    ----------
+    now, label : corners (k, 3) [m] of which `size` are used, and labels of the sides after them
+    a, inward, slack : a point of the plane, its normal to the inner side, and a tolerance [m]
+    own : label of the side along the plane
+    out, relabel : corners and labels of the part
+    """
     count = 0
     for k in range(size):
         if count + 2 > out.shape[0]:

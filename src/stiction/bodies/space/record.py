@@ -1,4 +1,8 @@
-"""What a run in space records beside one in the plane: friction and moments as vectors."""
+"""The record of a run in space: as `bodies.record`, with friction and moments as vectors.
+
+The friction of a pair has three components in the axes of space, a hinge three forces and three
+moments. `bodies.run.Stepper` writes it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ class SpatialSample(PairSample):
 
 
 class SpatialRecorder(Recorder):
-    """The record of a run in space."""
+    """The record of a run in space; places (t, n, 7) and velocities (t, n, 6)."""
 
     sample: ClassVar[type[PairSample]] = SpatialSample
     directions: ClassVar[int] = 3

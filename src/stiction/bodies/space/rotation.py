@@ -28,7 +28,7 @@ __all__ = ["conjugate", "matrices", "product", "quaternion", "turn_freely"]
 
 Floats = npt.NDArray[np.float64]
 
-# Newton's method for the midpoint converges in three to six steps
+# largest number of Newton iterations for the midpoint; it converges in three to six
 _MOST = 30
 
 
@@ -49,7 +49,7 @@ def matrices(quaternions: Floats) -> Floats:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """Return (..., 4) quaternions of the rotation b, then a."""
+    """Return the products a b of quaternions (..., 4): the rotation b, followed by a."""
     u, v = a[..., 1:], b[..., 1:]
     scalar = a[..., :1] * b[..., :1] - (u * v).sum(axis=-1, keepdims=True)
     vector = a[..., :1] * v + b[..., :1] * u + np.cross(u, v)
@@ -84,7 +84,8 @@ def turn_freely(inertia: Matrix, q: Matrix, v: Matrix, t: float) -> None:
     ----------
     inertia : (n, 3) principal moments
     q : (n, 7) places and quaternions
-    v : (n, 6) velocities, and spins about the principal axes
+    v : (n, 6) velocities, and spins about the principal axes [rad/s]
+    t : time [s]
 
     Verified by: tests/unit/bodies/space/test_rotation.py::test_a_free_body_conserves
     """
@@ -95,7 +96,7 @@ def turn_freely(inertia: Matrix, q: Matrix, v: Matrix, t: float) -> None:
             continue
         own, size = point(inertia, k), norm(spin)
         middle, s = spin, t
-        # a rotation by more than a radian in a step is far from resolved
+        # s makes steady rotations exact; one by more than a radian in a step is far from resolved
         if t * size < 1.0:
             s = 2.0 * math.tan(0.5 * t * size) / size
         if not (own[0] == own[1] and own[1] == own[2]):

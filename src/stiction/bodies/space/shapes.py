@@ -1,4 +1,10 @@
-"""Shapes of rigid bodies in space: spheres, capsules, convex polyhedra, half spaces."""
+"""Shapes of rigid bodies in space: spheres, capsules, convex polyhedra, half spaces.
+
+A shape has the surface (`Hull`), the size and the moments of inertia that the model and the kernels
+need, in a frame whose origin is the centre of mass of an even mass. `contacts.surfaces_of` converts
+shapes to arrays. Volumes and moments are sums over tetrahedra (`_moments`); the faces of a
+`ConvexHull` are those of scipy's Qhull, whose coplanar triangles are joined.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +49,9 @@ class Hull(NamedTuple):
     """The surface of a convex polyhedron about its centroid, or the core of a sphere or capsule.
 
     vertices : (v, 3) [m]; of a core its ends
-    faces : vertices of each face, counterclockwise from outside
-    normals : (f, 3) outward
-    edges : (e, 4) both vertices, and the faces on both sides
+    faces : f lists of numbers of vertices, counterclockwise from outside
+    normals : (f, 3) outward unit vectors
+    edges : (e, 4) numbers of both vertices, then of the faces to the left and right, from outside
     """
 
     vertices: Floats
@@ -77,7 +83,7 @@ class SpatialShape(Declared, abc.ABC):
 
     @property
     def sweep(self) -> float:
-        """A bound of the normal velocity of the surface over the spin [m]; 0 of a sphere."""
+        """A bound of the normal velocity of the surface at a spin of 1 rad/s [m]; 0 of a sphere."""
         return 0.0
 
     @property
@@ -361,7 +367,11 @@ def _normal(points: Floats) -> Floats:
 
 
 def _checked_faces(where: str, points: Floats) -> list[list[int]]:
-    """Return the faces of the convex hull of points about 1 m apart, or raise an error."""
+    """Return the faces of the convex hull of points about 1 m apart, or raise an error.
+
+    Each point must be a corner (three faces or more), each edge must join two faces, and Euler's
+    formula v - e + f = 2 must hold.
+    """
     spread = np.linalg.svd(points, compute_uv=False)
     if not spread[-1] > _FLAT * spread[0]:
         got, needs = "points in a plane, or nearly so", "points that enclose a volume"
@@ -396,6 +406,7 @@ def _faces(points: Floats) -> list[list[int]]:
     """Return the faces of the convex hull; neighbouring triangles in a plane are one face."""
     from scipy.spatial import ConvexHull as Triangles
 
+    # triangles whose vertices all lie in the plane of a neighbour are joined with it
     hull = Triangles(points)
     corners, normal = hull.simplices, hull.equations[:, :3]
     size = float(np.linalg.norm(points, axis=1).max())
@@ -405,6 +416,7 @@ def _faces(points: Floats) -> list[list[int]]:
     shape = (len(corners), len(corners))
     joined = sp.csr_array((np.ones(len(one)), (one, hull.neighbors[one, side])), shape=shape)
     count, face = sp.csgraph.connected_components(joined, directed=False)
+    # order the vertices of each face by their angles about its normal, that of its largest triangle
     edge = points[corners[:, 1:]] - points[corners[:, :1]]
     area = np.linalg.norm(np.cross(edge[:, 0], edge[:, 1]), axis=1)
     faces = []
@@ -426,7 +438,11 @@ def _edges(faces: list[list[int]]) -> npt.NDArray[np.int64]:
 
 
 def _moments(hull: Hull) -> tuple[float, Floats, Floats]:
-    """Return volume, and first (3,) and second (3, 3) moments about the origin, by tetrahedra."""
+    """Return volume [m^3], first (3,) [m^4] and second (3, 3) moments [m^5] about the origin.
+
+    A tetrahedron with corners 0, a, b, c has the volume V = det(a, b, c) / 6, the first moment
+    V s / 4 and the second moment V (a a^T + b b^T + c c^T + s s^T) / 20, with s = a + b + c.
+    """
     triangles = [(loop[0], b, c) for loop in hull.faces for b, c in pairwise(loop[1:])]
     corners = hull.vertices[np.array(triangles)]
     volume = np.linalg.det(corners) / 6.0

@@ -1,4 +1,8 @@
-"""Springs and dampers of rigid bodies in space, where bodies turn about their principal axes."""
+"""Springs and dampers of rigid bodies in space, where bodies turn about their principal axes.
+
+`bodies.joints.springs.Springs` has the formulas; this class has the parts that depend on the
+dimension. `space.mechanics.SpatialMechanics` makes it.
+"""
 
 from __future__ import annotations
 

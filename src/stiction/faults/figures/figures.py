@@ -1,4 +1,8 @@
-"""Figures of faults: speed and friction over time, the loop of a cycle, slip along the fault."""
+"""Figures of faults: speed and friction over time, the loop of a cycle, slip along the fault.
+
+They are drawn from the saved variables of a run (`faults.outcome`): the trace of the fastest cell,
+slip at saved times, and slip at events. `stiction plot` and `run.plot` call `figures_of`.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +43,11 @@ class FaultFigures(Figures):
 
     @property
     def _cells(self) -> int:
+        """Number of cells; 1 for a slider."""
         return int(self.run.variables["slip"].values.shape[1])
 
     def _trace(self, name: str) -> Floats:
+        """Return a quantity of the fastest cell at the samples of its trace."""
         return np.asarray(self.run.variables[f"trace_{name}"].values, dtype=np.float64)
 
     def cycles(self) -> PaperFigure:
@@ -56,6 +62,7 @@ class FaultFigures(Figures):
         time, speed, mu = self._trace("time"), self._trace("speed"), self._trace("friction")
         # older runs saved no steps
         saved = "trace_step" in self.run.variables
+        # each sample twice: at its time, and at the start of the step to the next sample
         step = self._trace("step")[1:] if saved else np.diff(time)
         ends = np.append(np.repeat(time, 2)[1:], self.run.t_end)
         ends[1:-1:2] = np.maximum(ends[1:-1:2] - step, time[:-1])
@@ -120,6 +127,7 @@ class FaultFigures(Figures):
             time = np.append(time, values["event_time"].values)
             order = np.argsort(time, kind="stable")
             time, slip = time[order], np.concatenate([slip, at])[order]
+        # states equally spaced in the path of the cell that slips most
         distance = np.cumsum(np.abs(np.diff(slip, axis=0, prepend=slip[:1])).max(axis=1))
         some = np.unique(np.searchsorted(distance, np.linspace(0.0, distance[-1], _MOST_LINES)))
         lines = [np.column_stack([profile, place]) for profile in slip[some]]

@@ -1,4 +1,7 @@
-"""Movies: slip and speed along a fault; the block of a spring slider and its cycle."""
+"""Movies: slip and speed along a fault; the block of a spring slider and its cycle.
+
+Arrays of a movie have f frames first. `figures.FaultFigures.movie` calls `movie_of`.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,12 @@ __all__ = ["is_depth", "movie_of", "times_of"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_FAST = 1e-3  # speed from which a cell is drawn as rupturing [m/s]
+_FAST = 1e-3  # speed from which a cell ruptures if the method of a run is not known [m/s]
+# largest numbers of drawn cells, of stripes under the movie, and of points of a trail
 _MOST_CELLS = 200
 _MOST_STRIPES = 40
 _MOST_TRAIL = 4000
-_YEAR = 365.25 * 86400.0
+_YEAR = 365.25 * 86400.0  # [s]
 
 
 def times_of(run: Run, count: int) -> Floats:
@@ -52,7 +56,7 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         # the first cell on top, as in the view
         fast = fast[:, style.few(fast.shape[1], _MOST_STRIPES)[::-1]]
     else:
-        fast = speed[:, None] > np.log10(_FAST)
+        fast = speed[:, None] > np.log10(_seismic(run))
         views = [_block(run, time, fast[:, 0]), _cycle(run, time, speed)]
     return run_movie(
         run,
@@ -76,6 +80,7 @@ def is_depth(run: Run) -> bool:
 
 
 def _values(run: Run, name: str) -> Floats:
+    """Return a variable of the run as floats."""
     return np.asarray(run.variables[name].values, dtype=np.float64)
 
 
@@ -85,6 +90,7 @@ def _has_profiles(run: Run) -> bool:
 
 
 def _cells(run: Run) -> int:
+    """Return the number of cells; 1 for a slider."""
     return int(run.variables["slip"].values.shape[1])
 
 
@@ -94,29 +100,34 @@ def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
 
 
 def _fastest(run: Run, time: Floats) -> Floats:
-    """Return (f,) the logarithm of the largest speed: of saved states, and traced in between."""
+    """Return (f,) log10 of the largest speed [m/s]: of saved states, and traced in between."""
     knots, traced = _trace(run, "speed")
     speed = np.append(_values(run, "slip_speed").max(axis=1), traced)
     knots, first = np.unique(np.append(run.time, knots), return_index=True)
     return between(time, knots, np.log10(np.maximum(speed, 1e-30))[first])
 
 
+def _seismic(run: Run) -> float:
+    """Return the slip speed above which a cell ruptures [m/s], that of the events."""
+    return float(getattr(run.method, "seismic", _FAST))
+
+
 def _fast(run: Run, time: Floats) -> Bools:
     """Return (f, cell) whether a cell ruptures: by saved speeds, and by slip within events."""
     cells = style.few(_cells(run), _MOST_CELLS)
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
-    fast = np.asarray(between(time, run.time, logs) > np.log10(_FAST))
+    fast = np.asarray(between(time, run.time, logs) > np.log10(_seismic(run)))
     if _has_profiles(run):
         at, slip = _values(run, "event_time"), _values(run, "slip_at_event")[:, cells]
         for k in range(len(at) - 1):
             if run.event_log.kind[k] == "onset":
                 inside = (time >= at[k]) & (time <= at[k + 1])
-                fast[inside] |= slip[k + 1] - slip[k] > _FAST * (at[k + 1] - at[k])
+                fast[inside] |= slip[k + 1] - slip[k] > _seismic(run) * (at[k + 1] - at[k])
     return fast
 
 
 def _along(run: Run, time: Floats, fast: Bools) -> m.View:
-    """Return slip along the fault, with the profiles at events."""
+    """Return slip along the fault, with the profiles at events; fast (f, cell) gives colours."""
     slip, place = _values(run, "slip"), _values(run, "place") / 1e3
     knots = run.time
     if _has_profiles(run):
@@ -173,14 +184,14 @@ def _block(run: Run, time: Floats, fast: Bools) -> m.View:
 
 
 def _cycle(run: Run, time: Floats, fastest: Floats) -> m.View:
-    """Return friction over the logarithm of the slip speed, with the present state."""
+    """Return friction over log10 of the slip speed, with the present state `fastest` (f,)."""
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))
     shown = style.few(knots.size, _MOST_TRAIL)
     places = np.column_stack([logs, mu])
     now = np.column_stack([fastest, between(time, knots, mu)])
-    colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
+    colour = np.where(speed > _seismic(run), m.ORANGE, m.BLUE)
     layers: list[m.Layer] = [
         m.Trail(places[shown], np.searchsorted(knots[shown], time, "right"), colour[shown]),
         m.Dots(now[:, None], np.full((1, 1), m.INK), 5.0),

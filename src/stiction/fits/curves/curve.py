@@ -1,6 +1,8 @@
 """A measured curve: force over time, displacement or velocity in SI units, one row per sample.
 
 The columns are checked. Slip speeds and slip increments are derived from them for the friction law.
+`reading.read_curve` makes a `Curve` from a file; `predicting.models.Predictor` and
+`problem.Problem` use it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ __all__ = ["Curve"]
 
 Floats = npt.NDArray[np.float64]
 
+# fewest rows of a curve
 FEWEST = 8
+# units of the columns
 _COLUMNS = {"force": "N", "time": "s", "displacement": "m", "velocity": "m/s", "normal_force": "N"}
 
 
@@ -89,6 +93,7 @@ class Curve(Record):
         object.__setattr__(self, "cleaned", tuple(self.cleaned))
 
     def _check_together(self) -> None:
+        """Raise an error if no motion is given, times do not increase, or the force is constant."""
         if self.displacement is None and self.velocity is None:
             needs, why = "displacement or velocity", "the friction force depends on the motion."
             raise ModelError("Curve", "neither", needs, why, _TRY)
@@ -117,9 +122,10 @@ class Curve(Record):
         return np.arange(float(self.rows)) if self.time is None else np.asarray(self.time)
 
     def speeds(self) -> Floats:
-        """(n,) slip speeds at the rows [m/s]: measured, or else central differences.
+        """(n,) slip speeds at the rows [m/s]: measured, or else means of the speeds on both sides.
 
-        The speed is NaN at a reversal between two rows.
+        The speed is NaN at a row where the speeds on both sides have opposite signs, or one of them
+        is zero: there the law has no defined force.
 
         Verified by: tests/unit/fits/test_curve.py::test_speeds_of_a_displacement
         """
@@ -134,7 +140,10 @@ class Curve(Record):
         return np.asarray(speed)
 
     def steps(self) -> Floats:
-        """(n,) displacement since the previous row [m]; 0 at the first row."""
+        """(n,) displacement since the previous row [m]; 0 at the first row.
+
+        Measured velocities are integrated by the trapezoidal rule.
+        """
         if self.displacement is not None:
             return np.asarray(np.r_[0.0, np.diff(np.asarray(self.displacement))])
         v, dt = np.asarray(self.velocity), np.diff(self.clock)

@@ -1,7 +1,9 @@
 """Reading of measured curves from CSV and NetCDF files: columns, units, cleaning of rows.
 
 The header gives the quantity and unit of each column. Rows with missing values are removed and rows
-are sorted by time; `Curve.cleaned` records each change. An ambiguous file is an error.
+are sorted by time; `Curve.cleaned` records each change. An ambiguous file is an error. A *quantity*
+is one of `_QUANTITIES`, such as force; `made` is {quantity: values (n,) in SI units}.
+`table` reads text files. `command` and users call `read_curve`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ _ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("noise", "sigma", "std", "error"), "noise"),
     **dict.fromkeys(("coefficient", "mu", "cof", "friction coefficient"), "coefficient"),
 }
+# quantities of a curve; `DIMENSIONS` has further ones
+_QUANTITIES = tuple(dict.fromkeys(_ALIASES.values()))
+# a name, and perhaps a unit: "force [mN]", "force (mN)", "force / mN"
 _HEADER = re.compile(
     r"\s*(?P<name>[^\[\](/]*?)\s*(?:[\[(]\s*(?P<unit>[^\])]+)\s*[\])]|/\s*(?P<slash>\S+))?\s*"
 )
@@ -98,9 +103,9 @@ def read_curve(
     roles = _roles(table.names, columns or {})
     known = {**{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
     for quantity in units or {}:
-        if quantity not in DIMENSIONS:
-            needs, why = "one of " + ", ".join(DIMENSIONS), "a unit is given for a quantity."
-            try_ = nearest(quantity, DIMENSIONS)
+        if quantity not in _QUANTITIES:
+            needs, why = "one of " + ", ".join(_QUANTITIES), "a unit is given for a quantity."
+            try_ = nearest(quantity, _QUANTITIES)
             raise ModelError("--unit", repr(quantity), needs, why, try_)
         if quantity not in roles:
             got, needs = f"a unit of {quantity}", f"a column of {quantity}"
@@ -153,9 +158,9 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
     roles: dict[str, tuple[int, str]] = {}
     parsed = [_parts(name) for name in names]
     for role, wanted in columns.items():
-        if role not in DIMENSIONS:
-            needs, why = "one of " + ", ".join(DIMENSIONS), "a fit reads these quantities."
-            try_ = nearest(role, DIMENSIONS)
+        if role not in _QUANTITIES:
+            needs, why = "one of " + ", ".join(_QUANTITIES), "a fit reads these quantities."
+            try_ = nearest(role, _QUANTITIES)
             raise ModelError("--column", repr(role), needs, why, try_)
         word = " ".join(wanted.split())
         match = [k for k, name in enumerate(names) if word in (name, parsed[k][0].strip())]
@@ -180,6 +185,7 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
 
 
 def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
+    """Raise the error for two columns of one quantity."""
     got, why = f"{one!r} and {other!r}", f"either may be the {role}."
     try_ = f"name one of them by --column {role}=NAME."
     if one == other:
@@ -188,6 +194,7 @@ def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
 
 
 def _parts(header: str) -> tuple[str, str]:
+    """Return name and unit of a column from its header; the unit may be ""."""
     match = _HEADER.fullmatch(header)
     if match is None:
         return header.strip(), ""
@@ -221,6 +228,7 @@ class _Variables:
 
 
 def _netcdf(path: Path) -> _Variables:
+    """Return the one-dimensional variables of a NetCDF-4 file."""
     import h5py
 
     names, arrays, attributes = [], [], []
@@ -262,6 +270,7 @@ def _check_unpacked(name: str, values: npt.NDArray[Any], attributes: Mapping[str
 
 
 def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
+    """Return the rows in which all quantities are finite; record how many were left out."""
     good = np.all([np.isfinite(values) for values in made.values()], axis=0)
     n, bad = good.size, int(good.size - good.sum())
     if n - bad < FEWEST:
@@ -283,6 +292,7 @@ def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
 
 
 def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
+    """Return the rows sorted by time; record a change of their order."""
     if "time" not in made:
         return made
     steps = np.diff(made["time"])
@@ -301,6 +311,7 @@ def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
 
 
 def _thinned(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
+    """Return every k-th row, so that at most MOST_ROWS remain; record k."""
     n = next(iter(made.values())).size
     every = -(-n // MOST_ROWS)
     if every <= 1:

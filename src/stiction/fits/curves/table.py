@@ -2,7 +2,7 @@
 
 `1,234` is 1.234 if the comma is the decimal mark, and 1234 if it separates thousands. Every column
 is therefore parsed with both decimal marks until a cell admits only one of them. A column that
-remains ambiguous is an error.
+remains ambiguous is an error. `reading.read_curve` calls `open_table`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 WHY_HEADER = "the first line names the columns and their units."
 TRY_HEADER = "for example: time [s],displacement [um],force [mN]."
 
+# characters between cells, the more certain ones first; bytes that are read to infer the encoding
 _DELIMITERS = (";", "\t", ",")
 _SNIFF_BYTES = 65536
 # texts of missing values, in lower case and without sign
@@ -53,7 +54,10 @@ _TYPOGRAPHY = str.maketrans("\u00a0\u2007\u2009\u202f\u2019\u2212", "    '-")
 
 
 def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
-    """Return the pattern of a number; either all groups of thousands are separated, or none."""
+    """Return the pattern of a number; either all groups of thousands are separated, or none.
+
+    decimal, other : the decimal mark, and the other one, which may separate thousands
+    """
     thousands = (
         rf"[1-9]\d{{0,2}}(?P<mark>[{other} '])\d{{3}}(?:(?P=mark)\d{{3}})*(?:[{decimal}]\d*)?"
     )
@@ -61,6 +65,7 @@ def _number_pattern(decimal: str, other: str) -> re.Pattern[str]:
     return re.compile(rf"[+-]?(?:{digits}|{thousands})", re.ASCII)
 
 
+# {decimal mark: pattern of a number}
 _NUMBER = {".": _number_pattern(".", ","), ",": _number_pattern(",", ".")}
 # plain numbers are matched by a simpler pattern, in a third of the time
 _PLAIN_NUMBER = {mark: re.compile(rf"-?\d+(?:[{mark}]\d+)?", re.ASCII) for mark in ".,"}

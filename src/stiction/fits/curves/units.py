@@ -1,6 +1,8 @@
 """Units of the columns of a measured curve: conversion to SI units, and check of the dimension.
 
-A unit such as "kN/mm" is a product of powers of SI and a few other units with prefixes.
+A unit such as "kN/mm" is a product of powers of SI and a few other units with prefixes. Its factor
+is the product of the powers of theirs, its dimension the sum of their exponents. `reading` calls
+`factor_of`.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ DIMENSIONS: dict[str, tuple[Dimension, str]] = {
     "weight": (_NONE, "1"),
 }
 
+# {unit that may have a prefix: (factor to SI units, dimension)}, and units without prefixes
 _BASE: dict[str, tuple[float, Dimension]] = {
     "m": (1.0, _LENGTH),
     "s": (1.0, _TIME),
@@ -56,7 +59,9 @@ _OTHERS: dict[str, tuple[float, Dimension]] = {
     "%": (0.01, _NONE),
 }
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
+# signs that are replaced: both characters of micro, and dots of products
 _MICRO = str.maketrans({"\u00b5": "u", "\u03bc": "u", "\u00b7": "*", "\u22c5": "*"})
+# one unit and its power: "mm", "s^-1", "m2"
 _ONE_UNIT = re.compile(r"([A-Za-z%1-]+?)(?:\^?(-?[1-9]))?")
 
 
@@ -95,6 +100,7 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
 
 
 def _parsed(unit: str) -> tuple[float, Dimension] | None:
+    """Return factor and dimension of a product of units; None if a unit is unknown."""
     text = unit.strip().translate(_MICRO).replace(" ", "*")
     parts = re.split(r"([*/])", text)
     factor, powers, over = 1.0, [0, 0, 0], False

@@ -96,7 +96,10 @@ def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
 
 @kernel
 def coefficient(code: int, p: Vector, w: float, z: float) -> float:
-    """Return the coefficient of friction at slip velocity w [m/s]; it is odd in (w, z)."""
+    """Return the coefficient of friction at slip velocity w [m/s] and state z.
+
+    It is odd in (w, z) for Dahl, LuGre and Bouc-Wen, and odd in w for the other laws.
+    """
     if code in (DAHL, BOUC_WEN):
         sigma0 = p[0]
         return sigma0 * z

@@ -1,7 +1,8 @@
 """Prediction of the force at the rows of a measured curve, for imposed slip or a pulled slider.
 
 `Predictor` checks once whether curve, rig and law fit together. It is then called by
-`stiction.fits.problem` for many sets of parameters, and calls the compiled kernels.
+`stiction.fits.problem` for many sets of parameters, and calls the compiled kernels. Laws without a
+state have closed forms for imposed slip: mu(|v|) N sign(v), and in stick any force up to mu_s N.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ Bools = npt.NDArray[np.bool_]
 
 # rate-independent laws, which need no times
 _NO_CLOCK = ("Coulomb", "StaticKinetic", "Dahl", "BoucWen")
+# laws without a state, which the kernels have as STRIBECK
 _STATELESS = ("Coulomb", "StaticKinetic", "ExponentialWeakening", "Stribeck")
 _RATES = (lk.RATE_STATE, ("a", "b", "length", "mu0", "speed0"), "")
 _DEFLECTION = "deflection_start"
@@ -50,7 +52,8 @@ _STATE_LAWS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
     "SlipLaw": _RATES,
     "AgeingCoulomb": (lk.AGEING_COULOMB, ("mu_fresh", "growth", "time", "length"), "age_start"),
 }
-# way back of a pulled slider with rate and state, over its path, that is not noise of a measurement
+# largest reversal of the end of the spring over its path, with rate and state, that counts as noise
+# of the measurement
 _LEAST_BACK = 0.1
 _ON_SPRINGS = (*_STATELESS, "Dahl", "LuGre", "BoucWen", "AgeingLaw", "SlipLaw")
 
@@ -84,6 +87,13 @@ class Predictor:
     ----------
     curve, rig : the measured curve and the test rig
     law : the class of the law
+
+    Attributes
+    ----------
+    dt, dx : (n,) time [s] and displacement [m] since the previous row
+    normal, speed : (n,) normal force [N], imposed slip speed [m/s]
+    since : (n,) time since the first row [s]
+    sticks, used : (n,) which rows stick, and which have a defined slip speed
     """
 
     def __init__(self, curve: Curve, rig: Rig, law: type[Law]) -> None:
@@ -107,6 +117,7 @@ class Predictor:
             self.speed = np.where(np.isfinite(self.speed), self.speed, 0.0)
 
     def _speeds(self, curve: Curve) -> Floats:
+        """Return (n,) slip speeds [m/s]; ones for laws that do not depend on them."""
         if self.name in ("Dahl", "BoucWen"):
             # rate-independent: speeds are not used
             return np.ones(curve.rows)

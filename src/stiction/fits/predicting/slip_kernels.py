@@ -1,7 +1,7 @@
 """Imposed slip: integration of the state of a friction law along the rows of a measured curve.
 
 The slip speed is constant between two rows. `law_kernels` has the closed-form solutions of the
-state equations, and their sources.
+state equations, and their sources. `models.Predictor` calls `follow_slip`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ velocity w, state z of the friction law, and the speed v_drive of the end, const
 The classical Runge-Kutta method of order 4 integrates (u, w, z). Events (onset of slip, stop,
 reversal, zero deflection) are located within a step. The step is a fraction of the fastest time
 scale and depends continuously on all parameters, so that finite differences of the force are smooth
-between events. `law_kernels` has the laws and their sources.
+between events. `law_kernels` has the laws and their sources. Without mass, and for rate and state,
+the derivative of the force balance replaces the equation of motion; then N mu + eta V = k u holds.
+`models.Predictor` calls `follow_spring` and `massless_stick_slip`.
 """
 
 from __future__ import annotations
@@ -47,10 +49,11 @@ _MOST_STEPS, _MOST_EACH = 200_000, 100
 def _rates(
     code: int, p: Vector, r: Vector, drive: float, s: float, u: float, w: float, z: float
 ) -> tuple[float, float, float]:
-    """Return the time derivatives of (u, w, z).
+    """Return the time derivatives of (u, w, z): extension, slip velocity, state.
 
-    `drive` is the speed of the end, `s` the sign of the slip. Without mass, and for rate and state,
-    the slip velocity follows from the time derivative of the force balance k u = N mu.
+    `code` and `p` are the law (`law_kernels`), `r` the numbers of the rig and the load. `drive` is
+    the speed of the end, `s` the sign of the slip. Without mass, and for rate and state, the slip
+    velocity follows from the time derivative of the force balance k u = N mu.
     """
     k, m, n, loading = r[STIFFNESS], r[MASS], r[NORMAL], r[NORMAL_RATE]
     if code == RATE_STATE:

@@ -63,7 +63,10 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
 
 
 def _compile_in_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) -> list[str]:
-    """Compile lines and remove them from `waiting`; return those in progress when a worker died."""
+    """Compile lines and remove them from `waiting`; return those in progress when a worker died.
+
+    cores : number of workers; end : called with each line and its error, or ""
+    """
     running: dict[concurrent.futures.Future[str], str] = {}
     if not waiting:
         return []
@@ -118,6 +121,7 @@ def _next(waiting: list[str], running: Iterable[str]) -> str:
 
 
 def _system(line: str) -> str:
+    """Return the subpackage of a line "stiction.bodies...", such as bodies."""
     return line.split(".")[1]
 
 

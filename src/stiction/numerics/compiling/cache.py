@@ -80,6 +80,7 @@ def _loading(generator: Any, loaded: Callable[[Any, Any], Any]) -> Iterator[None
 
 @functools.cache
 def _versions() -> str:
+    """Return the versions, the system and the options that determine machine code."""
     tags = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
     return " ".join(
         [*map(str, tags), platform.system(), platform.machine(), *_environment_options()]
@@ -133,6 +134,7 @@ def _by_age(paths: Iterable[Path]) -> list[tuple[float, Path]]:
 
 
 def _remove(path: Path) -> None:
+    """Remove a file, unless another process has done so."""
     with contextlib.suppress(OSError):
         path.unlink()
 
@@ -157,11 +159,13 @@ class KernelCache:
 
     @functools.cached_property
     def _digest(self) -> str:
+        """Digest of the kernel and its callees."""
         # computed at the first call of a kernel, when all modules are loaded
         return digest_of(self._function)
 
     @functools.cached_property
     def _folder(self) -> Path | None:
+        """Folder to which entries are written; None, with a message, if there is none."""
         source = self._function.__code__.co_filename
         folder = folder_for(source)
         if folder is None:
@@ -182,11 +186,13 @@ class KernelCache:
 
     @property
     def _suffix(self) -> str:
+        """End of the names of entries."""
         # inner libraries have another suffix and are not packaged
         return _SUFFIX if getattr(self._library, "emits", True) else _INNER
 
     @property
     def _short(self) -> str:
+        """Name of the kernel as the begin of the names of its entries."""
         return self._function.__qualname__.replace("<", "").replace(">", "")[-40:]
 
     def _places(self, signature: object, generator: Any) -> Iterator[Path]:
@@ -224,6 +230,7 @@ class KernelCache:
         return None
 
     def _load(self, path: Path, target: Any) -> Any:
+        """Return the compiled kernel in a file; None if the file is absent or damaged."""
         try:
             data = path.read_bytes()
         except OSError:
@@ -246,6 +253,7 @@ class KernelCache:
         return result
 
     def _rebuilt(self, target: Any, state: Any) -> Any:
+        """Return the compiled kernel from its pickled state."""
         if self._library is None:
             return compiler.CompileResult._rebuild(target, *state)
         with _loading(target.codegen(), self._library.loaded):

@@ -3,7 +3,8 @@
 Compilation takes seconds, once per machine. If the kernels of a run are cached, it runs compiled.
 Otherwise it starts in plain Python, where a short run ends before a compilation would. If it would
 take longer, it is stopped by `TooSlow` and started again in compiled mode. Each result comes from
-one mode, which its provenance records.
+one mode, which its provenance records. `cli.run` and `explore.worker` call `choose` before a run,
+make a `Trial` around it, and call `note_ready` after a compiled run.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def note_ready(runner: str) -> None:
 
 
 def _ready(runner: str) -> bool:
+    """Return whether the kernels of a runner, or of its whole system, are compiled here."""
     return is_ready(runner) or is_ready(system_of(runner))
 
 
@@ -104,6 +106,7 @@ class Trial:
             raise TooSlow
 
     def _alarm(self, number: int, frame: FrameType | None) -> None:
+        """Stop the run after the limit of processor time; the handler of the timer's signal."""
         # a run that is nearly complete may continue up to twice the limit
         if time.process_time() - self._begin > 2.0 * _BUDGET or self._fraction < 0.7:
             raise TooSlow

@@ -1,4 +1,8 @@
-"""Time that this process spends in compilation, and a message before a long compilation."""
+"""Time that this process spends in compilation, and a message before a long compilation.
+
+`cache` and `linking` measure their work in `compiling()`; `cache` calls `announce` before it
+compiles a kernel; `core.driver` records `spent()` in the provenance of a run.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,17 @@ _WORTH_A_WORD = 2.0
 
 @dataclass
 class _Clock:
+    """State of the clock of this process.
+
+    Attributes
+    ----------
+    depth : number of nested `compiling` blocks
+    spent : time in them [s]
+    unsaid : estimated time of compilations since the last message [s]
+    announced : systems with a message
+    quiet : whether messages are disabled
+    """
+
     depth: int = 0
     spent: float = 0.0
     unsaid: float = 0.0

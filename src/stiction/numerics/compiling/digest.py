@@ -106,10 +106,12 @@ def _body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, .
 
 @functools.cache
 def _cached_body(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
+    """Return `_body_now`, computed once."""
     return _body_now(plain)
 
 
 def _body_now(plain: types.FunctionType) -> tuple[bytes, tuple[types.FunctionType, ...]]:
+    """Return `_body` of a function with its present references."""
     callees: list[types.FunctionType] = []
     # functions made by `exec` may have no module
     parts = [str(plain.__module__).encode(), plain.__qualname__.encode(), *code_parts(plain)]

@@ -1,4 +1,7 @@
-"""Exclusive file locks of the operating system, POSIX or Windows."""
+"""Exclusive file locks of the operating system, POSIX or Windows.
+
+`folders.alone` and `io` lock files with it, so that two processes do not write one folder.
+"""
 
 from __future__ import annotations
 

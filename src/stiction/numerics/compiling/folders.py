@@ -40,6 +40,7 @@ __all__ = [
     "why_unusable",
 ]
 
+# environment variable with the cache folder
 _FOLDER = "STICTION_CACHE_DIR"
 # message if a kernel cannot be written
 CANNOT_CACHE = "compiled kernels cannot be cached; runs continue"
@@ -107,6 +108,7 @@ def why_unusable(source: str) -> str:
 
 
 def _places(source: str) -> list[Path]:
+    """Return the possible cache folders of a source file, in the order of preference."""
     given = os.environ.get(_FOLDER) or os.environ.get("NUMBA_CACHE_DIR")
     if given:
         return [Path(given)]
@@ -165,11 +167,13 @@ def mark_ready(what: str) -> None:
 
 
 def _ready_name(what: str) -> str:
+    """Return the name of the file that records a system or method as compiled."""
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
     parts = (what, __version__, str(sys.implementation.cache_tag), platform.machine(), *versions)
     return f"ready-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"
 
 
+# messages that this process has shown, and their subjects
 _reported: dict[str, str] = {}
 
 

@@ -257,6 +257,7 @@ class SeparateLibrary(OuterLibrary):
         self._publish()
 
     def _publish(self) -> None:
+        """Register the symbols of the functions of this library in the process."""
         for name in self._own_names:
             llvm.add_symbol(name, self.get_pointer_to_function(name))
 
@@ -283,6 +284,7 @@ class SeparateLibrary(OuterLibrary):
 
 
 def _made_here(function: Any) -> bool:
+    """Return whether a function of a module is defined in it and visible outside."""
     return not function.is_declaration and function.linkage == llvm.Linkage.external
 
 
@@ -368,6 +370,7 @@ class _SeparatePipeline(_Pipeline):
     library_class = SeparateLibrary
 
 
+# compiler pipeline of each kind of library
 _PIPELINES = {one.library_class: one for one in (_InnerPipeline, _OuterPipeline, _SeparatePipeline)}
 
 
@@ -438,5 +441,6 @@ def _allow_helpers(function: FunctionType) -> None:
 
 @functools.cache
 def _allow(helper: FunctionType) -> None:
+    """Register a function and those that it calls for compilation by Numba, once."""
     _allow_helpers(helper)
     register_jitable(helper)

@@ -43,6 +43,7 @@ _SCALARS = {
     "none": types.none,
 }
 _NAMES = {kind: name for name, kind in _SCALARS.items()}
+# tokens of a line: a named tuple up to its parenthesis, a type, a pointer, a parenthesis, a blank
 _TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.=,]+(?::\d\w?!?)?|\*|[() ]")
 
 
@@ -84,6 +85,7 @@ def size_of_line(line: str) -> int:
 
 
 def _name(function: Any) -> str:
+    """Return "module:name" of a function or class."""
     return f"{function.__module__}:{function.__qualname__}"
 
 
@@ -109,6 +111,7 @@ def _name_of(kernel: Any) -> str | None:
 
 
 def _resolve(name: str) -> Any:
+    """Return the object behind "module:name" or "module:factory(1,2)"."""
     module, _, attribute = name.partition(":")
     factory, _, given = attribute.rstrip(")").partition("(")
     value = getattr(importlib.import_module(module), factory)
@@ -156,6 +159,7 @@ def type_of_text(text: str) -> Any:
 
 
 def _types(text: str) -> list[Any]:
+    """Return the types behind several texts, separated by blanks."""
     tokens = iter(_TOKEN.findall(text))
     return list(_read(tokens))
 
@@ -194,6 +198,7 @@ def _entries(text: str) -> Any:
 
 
 def _named(inside: tuple[Any, ...], made: type) -> Any:
+    """Return the type of a named tuple of class `made` with entries of the types `inside`."""
     uniform = len(set(inside)) == 1
     return (
         types.NamedUniTuple(inside[0], len(inside), made)

@@ -105,6 +105,7 @@ def _is_users(value: object) -> bool:
 
 
 def _name(value: object) -> str:
+    """Return the name of a function or of the class of an object, for messages."""
     return str(getattr(value, "__qualname__", type(value).__qualname__)).replace("<locals>.", "")
 
 
@@ -312,6 +313,7 @@ def _library_name(value: object) -> str | None:
 
 
 def _is_plain_data(value: object) -> bool:
+    """Return whether a value is a number, text, array of numbers, or a tuple or list of these."""
     import numpy as np
 
     if isinstance(value, tuple | list):
@@ -358,12 +360,14 @@ def culprit(parts: Sequence[Callable[..., object]], error: BaseException | None 
 
 
 def _is_known(value: object) -> bool:
+    """Return whether Numba may support a value that a function refers to."""
     if isinstance(value, types.ModuleType) or hasattr(value, "_numba_type_"):
         return True
     return _is_plain_data(value) or _is_of_library(value)
 
 
 def _kind(value: object) -> str:
+    """Return the class of an object in words, such as "a dict"."""
     kind = type(value)
     builtin = kind.__module__ == "builtins"
     return f"a {kind.__name__}" if builtin else f"a {kind.__module__}.{kind.__qualname__}"

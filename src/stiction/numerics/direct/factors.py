@@ -42,8 +42,8 @@ BACKWARD_ERROR = 1e-8
 # working precision: 1e14 leaves two digits of 1e-16; 1e11 leaves as many if the solver replaced a
 # pivot by 1e-13 of the largest entry
 GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
-# largest difference of A_ij and A_ji, relative to them, of a symmetric matrix. Chosen, above the
-# rounding of an assembly in another order
+# largest difference of A_ij and A_ji, over the largest entry, of a symmetric matrix. Chosen, above
+# the rounding of an assembly in another order
 MIRRORED = 1e-9
 
 
@@ -165,6 +165,7 @@ class Pattern:
 
 
 def _memory(array: Ints) -> tuple[object, ...]:
+    """Return address, shape, strides and type of an array, which identify its memory."""
     return array.ctypes.data, array.shape, array.strides, array.dtype
 
 
@@ -174,6 +175,7 @@ def _bad_matrix(
     why: str,
     hint: str = "give a square scipy.sparse.csr_matrix of float64",
 ) -> str:
+    """Return the message for an argument of `factorise` that is refused."""
     return explain("Workspace.factorise", got, needs, why, hint)
 
 
@@ -309,12 +311,15 @@ class Workspace(abc.ABC):
         self._forget()
 
     def _pattern_of(self, matrix: csr_matrix) -> Pattern:
+        """Check a matrix and return its pattern; a new pattern frees the memory of the old one."""
         check_matrix(matrix)
         if self._pattern is None or not self._pattern.is_of(matrix):
             self.close()
             self._pattern = Pattern(matrix)
         return self._pattern
 
+    # of subclasses: factors, numbers of positive and negative eigenvalues, and freeing of memory;
+    # the values `data` (nnz,) are in the order of the pattern
     @abc.abstractmethod
     def _factorise(self, pattern: Pattern, data: Floats) -> Factors: ...
 
@@ -336,9 +341,15 @@ class Workspace(abc.ABC):
 class Factors(abc.ABC):
     """A factorised matrix.
 
+    Parameters
+    ----------
+    matrix : the matrix A
+    replaced : number of pivots that the solver replaced, because they were too small
+
     Attributes
     ----------
     n : number of unknowns
+    space : workspace that made the factors; it records the largest backward error
     """
 
     def __init__(self, matrix: csr_matrix, replaced: int = 0) -> None:
@@ -384,6 +395,7 @@ class Factors(abc.ABC):
         return x
 
     def _right(self, b: npt.ArrayLike) -> Floats:
+        """Return a right-hand side as floats (n,) or (n, k), or raise an error."""
         try:
             right = np.asarray(b, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -398,11 +410,13 @@ class Factors(abc.ABC):
         return right
 
     def _bad_right(self, got: str) -> str:
+        """Return the message for a right-hand side of a wrong shape."""
         why = "a right-hand side has one number for each equation"
         needs = f"shape ({self.n},) or ({self.n}, k)"
         return explain("Factors.solve", got, needs, why, "write several ones as columns")
 
     def _check_solution(self, x: Floats, right: Floats, residual: Floats) -> None:
+        """Raise an error unless x is finite and has a small backward error; record the error."""
         largest = _largest(right)
         if not (np.isfinite(x).all() and np.isfinite(residual).all()):
             raise singular("Factors.solve", "a solution that is not finite")
@@ -426,6 +440,7 @@ class Factors(abc.ABC):
             self._check_growth(x, right)
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
+        """Raise an error if x is too large, with equations scaled to equal size."""
         # compute the growth for equations scaled to equal size, because their units are arbitrary
         sizes = abs(self._matrix).max(axis=1).toarray().reshape(-1, *[1] * (x.ndim - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -472,6 +487,7 @@ class Factors(abc.ABC):
         return bool(np.abs(residual).max() < 1e-3 * np.abs(b).max())
 
     def _probe(self) -> tuple[Floats, Floats, Floats]:
+        """Return a random right-hand side, its solution without refinement, and the residual."""
         b = np.random.default_rng(0).standard_normal(self.n)
         x = self.apply(b)
         return b, x, b - self.times(x)

@@ -46,6 +46,7 @@ UNSYMMETRIC, SYMMETRIC = 11, -2
 # indices into the settings (`iparm` of PARDISO), from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
 ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
+# entries of `iparm` and their values, from zero; `_Handle` sets the others
 _SETTINGS = {
     0: 1,  # no default settings
     1: 3,  # nested dissection on all threads
@@ -105,7 +106,14 @@ def _threads(library: Any, wanted: int | None) -> Iterator[None]:
 
 
 class _Handle:
-    """Memory of PARDISO for one sparsity pattern; it is freed with this object at the latest."""
+    """Memory of PARDISO for one sparsity pattern; it is freed with this object at the latest.
+
+    Parameters
+    ----------
+    kind : UNSYMMETRIC or SYMMETRIC (upper triangle only)
+    indptr, indices : CSR arrays of the pattern
+    threads : number of threads; None for MKL's default
+    """
 
     def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
         self.solver, self.threads = copy.copy(_library()), threads
@@ -136,6 +144,7 @@ class _Handle:
         return self._call(phase, data, right)
 
     def _call(self, phase: int, data: Floats, right: Floats) -> Floats:
+        """Run one phase for the values `data`; raise the error of the library, if any."""
         from pypardiso.pardiso_wrapper import PyPardisoError
         from scipy.sparse import csr_matrix
 
@@ -183,6 +192,7 @@ class _LibraryError(LinearSolveError):
     """An error of the library, not of the matrix."""
 
 
+# meaning of the error codes of PARDISO
 _MEANING = {
     -1: "inconsistent input",
     -2: "not enough memory",
@@ -198,6 +208,7 @@ _MEANING = {
 
 
 def _failure(code: int) -> LinearSolveError | MemoryError:
+    """Return the error for an error code of PARDISO."""
     got = _MEANING.get(code, f"error {code} of the library")
     if code == -2:
         return MemoryError(f"PARDISO: {got}")
@@ -208,6 +219,7 @@ def _failure(code: int) -> LinearSolveError | MemoryError:
 
 
 def _invalid(how: str) -> str:
+    """Return the message for factors that are no longer valid."""
     why = "PARDISO holds the factors of one matrix at a time, in its workspace"
     hint = "solve all right-hand sides before the next matrix, or start another workspace"
     return explain("Factors", f"factors that were {how}", "the latest factors", why, hint)
@@ -217,7 +229,11 @@ def _invalid(how: str) -> str:
 
 
 class PardisoWorkspace(Workspace):
-    """Workspace of PARDISO; holds the factors of one matrix at a time."""
+    """Workspace of PARDISO; holds the factors of one matrix at a time.
+
+    It has up to three handles: of the matrix itself, of the upper triangle of a symmetric matrix
+    for the inertia, and of the symmetric part with a Schur complement for the sign (`signs`).
+    """
 
     def __init__(self, threads: int | None) -> None:
         super().__init__()
@@ -229,6 +245,7 @@ class PardisoWorkspace(Workspace):
         self._parts: tuple[Pattern, _Handle, Ints, Ints] | None = None
 
     def _factorise(self, pattern: Pattern, data: Floats) -> PardisoFactors:
+        """Return factors: by the last analysis, else a new one, else one without two levels."""
         with contextlib.suppress(_LibraryError):
             if self._general is not None and self._general.fits:
                 factors = self._run(self._general, pattern, data)
@@ -245,6 +262,7 @@ class PardisoWorkspace(Workspace):
         return factors
 
     def _analyse(self, pattern: Pattern, data: Floats, *, two_levels: bool) -> PardisoFactors:
+        """Analyse the pattern anew, and factorise."""
         if self._general is not None:
             self._general.close()
             self._general = None
@@ -259,11 +277,13 @@ class PardisoWorkspace(Workspace):
         return factors
 
     def _run(self, handle: _Handle, pattern: Pattern, data: Floats) -> PardisoFactors:
+        """Factorise by an analysed handle."""
         self.factorisations += 1
         handle.run(FACTORISE, data)
         return PardisoFactors(handle, pattern, data, self)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
+        """Return the numbers of positive and negative eigenvalues of a symmetric matrix."""
         known = self._symmetric
         if known is not None:
             factors = self._factorise_upper(known, pattern, data)
@@ -282,6 +302,7 @@ class PardisoWorkspace(Workspace):
     def _factorise_upper(
         self, known: tuple[_Handle, Ints], pattern: Pattern, data: Floats
     ) -> PardisoFactors:
+        """Factorise the upper triangle of a symmetric matrix by an analysed handle."""
         handle, where = known
         self.factorisations += 1
         upper = np.append(data, 0.0)[where]
@@ -384,6 +405,7 @@ class PardisoFactors(Factors):
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
     def _current_handle(self) -> _Handle:
+        """Return the handle; raise an error if it has the factors of another matrix."""
         if self.handle.generation != self._generation:
             raise ModelError(_invalid("replaced by those of another matrix"))
         return self.handle
@@ -394,6 +416,7 @@ class PardisoFactors(Factors):
 
     @cached_property
     def _of_superlu(self) -> Factors:
+        """Factors of the same matrix by SuperLU, for the determinant."""
         # PARDISO does not return its permutations and scaling
         return self._workspace.superlu.factorise(self._matrix)
 

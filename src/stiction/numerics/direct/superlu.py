@@ -38,7 +38,7 @@ _THIN = 100
 
 @dataclasses.dataclass(frozen=True)
 class _Ordered:
-    """Order of elimination, permuted sparsity pattern, and permutation of the values."""
+    """Order of elimination (n,), permuted sparsity pattern, and permutation of the values."""
 
     order: Ints
     pattern: Pattern
@@ -73,6 +73,7 @@ class SuperLUWorkspace(Workspace):
         return self._with_threshold(pattern, data, self._threshold)
 
     def _with_threshold(self, pattern: Pattern, data: Floats, threshold: float) -> SuperLUFactors:
+        """Return factors with a threshold of pivoting, see `linear_solvers.SuperLU`."""
         self.factorisations += 1
         if self._order is None:
             self.analyses += 1
@@ -156,6 +157,7 @@ class SuperLUFactors(Factors):
 
 
 def _splu(matrix: csr_matrix, threshold: float, order: _Order, panel: int) -> Any:
+    """Return SciPy's SuperLU object for the transposed matrix; raise an error for a zero pivot."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 

@@ -1,13 +1,19 @@
-"""Accelerated projected gradient: all contacts at once, with momentum, and restarts of it.
+"""Accelerated projected gradient method for frictional contact problems u = W r + q, with restarts.
 
-For slip as it is, De Saxce's form is a convex quadratic programme over Coulomb's cones. A step
-takes forces along their De Saxce's velocities, whose slip is that of the step before, and projects
-them. Momentum makes the number of steps grow with the square root of W's condition: long chains of
+For a given slip velocity, De Saxce's form is a convex quadratic programme over Coulomb's cones K. A
+step from the extrapolated forces y_k is
+
+    r_{k+1} = P(y_k - (W y_k + q + (mu |u_t| + rolling |u_m|) n)),    u = W y_k + q,
+    y_{k+1} = r_{k+1} + beta_k (r_{k+1} - r_k),
+
+with the projection P on K (`cones`), for contacts scaled such that the largest eigenvalue of W is
+1. beta_k is Nesterov's sequence; it starts again at 0 if the step leads uphill or the error grows.
+Momentum makes the number of steps grow with the square root of W's condition: long chains of
 contacts in a heap take hundreds of steps, where Gauss-Seidel takes tens of thousands of sweeps. W
-need not have full rank.
+need not have full rank. `solver` calls `accelerated`.
 
 Source: Nesterov 1983; O'Donoghue, Candes 2015 (restart); Mazhar, Heyn, Negrut, Tasora 2015 (heaps);
-Acary, Cadoux, Lemarechal, Malick 2011 (slip as it is).
+Acary, Cadoux, Lemarechal, Malick 2011 (the convex programme for a given slip velocity).
 """
 
 from __future__ import annotations
@@ -27,11 +33,11 @@ __all__ = ["accelerated", "gradient_steps"]
 
 Floats = npt.NDArray[np.float64]
 
-# of the power method: its estimate of the largest eigenvalue is low by some per cent at most, and
-# the method is stable up to 4 / 3 of the step of the exact one
+# iterations of the power method: its estimate of the largest eigenvalue is low by some per cent at
+# most, and the gradient method is stable up to 4 / 3 of the step length for the exact one
 _POWERS = 30
-# an error so many times the least one since the last restart restarts the momentum: slip changes
-# from step to step, so that the test of the gradient alone may miss an oscillation
+# the momentum restarts if the error is so many times the least one since the last restart: the slip
+# velocity changes from step to step, so that the test of the gradient alone may miss an oscillation
 _MOST_GROWTH = 2.0
 
 
@@ -40,7 +46,16 @@ def _projected(
     ahead: Matrix, u: Matrix, mu: Vector, rolling: Vector, n_tangent: int, weight: Vector,
     r: Matrix, after: Matrix,
 ) -> tuple[float, float]:  # fmt: skip
-    """Write the projection of a step; return the error, squared, and how far uphill it leads."""
+    """Write the projected step r' = r_{k+1}; return its squared error, and (y - r') . (r' - r).
+
+    The second number is positive if the step leads uphill (O'Donoghue, Candes, gradient test).
+
+    Parameters
+    ----------
+    ahead, u : (n, size) extrapolated forces y, and W y + q
+    weight : (n,) factors of the contacts in the error
+    r, after : (n, size) forces r_k, and r' = r_{k+1}
+    """
     n, size = r.shape[0], r.shape[1]
     error, uphill = 0.0, 0.0
     if size == 3 and n_tangent == 2:
@@ -86,7 +101,7 @@ def _projected(
 
 @kernel
 def _extrapolate(after: Matrix, share: float, r: Matrix, ahead: Matrix) -> None:
-    """Write the forces ahead by a fraction of the last change, and replace r by those after it."""
+    """Write y = after + share (after - r) to `ahead`, and replace r by `after`."""
     for c in range(r.shape[0]):
         if r.shape[1] == 2:
             x, y = after[c, 0], after[c, 1]
@@ -123,10 +138,11 @@ def gradient_steps(
         if error <= tol or not math.isfinite(error):
             r[:] = after
             return count + 1
-        # the change of forces points uphill, or the error grows: momentum starts anew
+        # restart the momentum if the step leads uphill, or if the error grows
         if uphill > 0.0 or error > _MOST_GROWTH * least:
             momentum, least = 1.0, error
         least = min(least, error)
+        # Nesterov's sequence
         following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
         share = (momentum - 1.0) / following
         momentum = following
@@ -141,6 +157,7 @@ def accelerated(local: Local, r: Floats, tol: float, most: int) -> tuple[Floats,
     ----------
     tol : error to reach, as of `newton.Iterate` [m/s]
     """
+    # scale each contact by the root of its rho: diagonal blocks have the largest eigenvalue 1
     row = np.repeat(np.arange(len(r)), np.diff(local.start))
     size = np.sqrt(local.rho)
     scaled = local._replace(
@@ -152,6 +169,7 @@ def accelerated(local: Local, r: Floats, tol: float, most: int) -> tuple[Floats,
     for _ in range(_POWERS):
         x = scaled.velocities(x / np.linalg.norm(x))
         largest = max(1.0, float(np.linalg.norm(x)))
+    # the scaling by `size` gives the step length 1
     size /= math.sqrt(largest)
     x = r / size[:, None]
     # half of tol: the error is that before the last step, and with the shorter step of all contacts

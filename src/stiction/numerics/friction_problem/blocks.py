@@ -1,6 +1,10 @@
 """The frictional contact problem u = W r + q with W in blocks, as the kernels need it.
 
-W has a block for each pair of contacts that are coupled, in compressed rows (`gauss_seidel`).
+r (n, size) are forces [N] or impulses [N s] of n contacts, u and q (n, size) velocities with and
+without them [m/s]. W has a block (size, size) for each pair of contacts that are coupled, in block
+compressed rows: the blocks of contact c are start[c] to start[c + 1], with the columns `column`.
+The components of a contact are the normal one, then 1 or 2 tangential ones, then rolling ones.
+`problem` makes a `Local` from a user's matrices, `bodies` from contacts; all solvers take it.
 """
 
 from __future__ import annotations
@@ -85,7 +89,15 @@ class Local(NamedTuple):
 def local_of(
     w: sp.csr_array[Any] | Floats, q: Floats, mu: Floats, rolling: Floats, n_tangent: int
 ) -> Local:
-    """Return the problem in blocks; blocks of zeros off the diagonal are not stored."""
+    """Return the problem in blocks; blocks of zeros off the diagonal are not stored.
+
+    Parameters
+    ----------
+    w : (n size, n size) dense or sparse
+    q : (n, size)
+    mu, rolling : (n,) coefficients of friction [1] and of rolling friction [m]
+    n_tangent : number of tangential components of a contact
+    """
     n, size = q.shape
     if isinstance(w, np.ndarray):
         data = w.reshape(n, size, n, size).transpose(0, 2, 1, 3).reshape(n * n, size, size)
@@ -95,6 +107,7 @@ def local_of(
         made.sum_duplicates()
         row, column = np.repeat(np.arange(n), np.diff(made.indptr)), np.asarray(made.indices)
         data = made.data
+    # blocks with entries and diagonal blocks, those that are absent as zeros, in the order of rows
     used = data.any(axis=(1, 2)) | (row == column)
     row, column, data = row[used], column[used], data[used]
     absent = np.setdiff1d(np.arange(n), row[row == column])

@@ -9,6 +9,10 @@ and De Saxce's velocity is u + (mu |u_t| + rolling |u_m|) n. Force r and velocit
 conditions and Coulomb's law if and only if r lies in K, De Saxce's velocity lies in the dual cone
 of K, and the two are orthogonal.
 
+Arrays r, u, x and `out` have one number for each component. mu is the coefficient of friction [1],
+`rolling` that of rolling friction [m], 0 without it. Sweeps, Newton's method and the gradient
+method call these functions for each contact.
+
 Source: De Saxce, Feng 1998 (bipotential); Acary, Cadoux 2013.
 """
 
@@ -41,8 +45,9 @@ def _norm(x: Vector, start: int, stop: int) -> float:
 def _normal_part(normal: float, slip: float, turn: float, mu: float, rolling: float) -> float:
     """Return the normal component of the projection.
 
-    It is the root s of s - normal - mu max(slip - mu s, 0) - rolling max(turn - rolling s, 0), or
-    0 if that root is negative.
+    It is the root s of s - normal - mu max(slip - mu s, 0) - rolling max(turn - rolling s, 0) = 0,
+    or 0 if that root is negative. This is the derivative by s of half the squared distance from the
+    vector to the nearest point of the cone with the normal component s.
 
     Parameters
     ----------
@@ -106,6 +111,8 @@ def projection_derivative(
     x: Vector, n_tangent: int, mu: float, rolling: float, out: Matrix
 ) -> None:
     """Write an element of the generalised derivative of the projection at x.
+
+    out : (size, size) matrix of derivatives: row i of component i by all components of x
 
     Verified by: tests/unit/numerics/friction_problem/test_cones.py::test_projection_derivative
     """

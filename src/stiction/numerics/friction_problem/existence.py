@@ -1,11 +1,15 @@
 """Existence of a solution of a frictional contact problem: proofs for it, and against it.
 
-For a symmetric positive semidefinite W a solution exists if some x has W x + q in the interior of
-the dual cone K*. In the plane, where cones are polyhedra, the closed cone suffices; if W has full
-rank, such an x always exists. No solution exists if the set {r in K, (W r + q)_n >= 0} is empty. A
-vector y >= 0 with -W^T n y in K* and y . q_n < 0 proves that: y . (W r + q)_n is then negative for
-all r in K. Both x and y come from cone programmes (`programmes`). In small plane problems all modes
-are enumerated.
+The problem is u = W r + q with forces r (n, size) and velocities u (n, size) of n contacts. K is
+the product of Coulomb's cones of all contacts (`cones`), K* its dual, n selects the normal
+components. For a symmetric positive semidefinite W a solution exists if some x has W x + q in the
+interior of the dual cone K*. In the plane, where cones are polyhedra, the closed cone suffices; if
+W has full rank, such an x always exists. No solution exists if the set {r in K, (W r + q)_n >= 0}
+is empty. A vector y >= 0 with -W^T n y in K* and y . q_n < 0 proves that: y . (W r + q)_n is then
+negative for all r in K. Both x and y come from cone programmes (`programmes`), and are tested
+afterwards, so that errors of the programmes do not matter. In small plane problems all modes are
+enumerated. `problem.FrictionProblem.existence` calls `decide`, `solver` calls
+`solutions_in_the_plane`.
 
 Source: Acary, Cadoux, Lemarechal, Malick 2011 (existence); Farkas' lemma over cones.
 """
@@ -93,6 +97,7 @@ def decide(local: Local, r: Floats | None = None) -> Existence:
         return Existence("proven", "no contact", np.zeros(0))
     if r is not None and _solves(local, r):
         return Existence("proven", f"a solution with residual {residual(local, r):.0e}", r.ravel())
+    # proofs for a solution, then one against it, then the enumeration
     scaled, units = _scaled(local)
     plane = local.q.shape[1] == 2
     # with singular values between rounding and `_FULL_RANK` an enumeration proves nothing
@@ -100,15 +105,15 @@ def decide(local: Local, r: Floats | None = None) -> Existence:
     values = values / (values[0] or 1.0)
     if local.is_semidefinite():
         if values[-1] > _FULL_RANK:
-            return Existence("proven", "W of full rank: forces reach any motion", np.zeros(0))
+            return Existence("proven", "W has full rank", np.zeros(0))
         slack, z = _motion_inside(scaled)
         if slack > 1e-7 or (plane and slack > -1e-12):
             witness = z.reshape(local.q.shape) * (units / local.rho)[:, None]
-            criterion = "a motion takes all contacts inside the dual cone"
+            criterion = "W x + q lies in the dual cone for some x"
             return Existence("proven", criterion, witness.ravel())
     separating = _separating(scaled)
     if separating is not None:
-        criterion = "no forces in their cones keep all contacts from closing"
+        criterion = "no forces in Coulomb's cones make all normal velocities nonnegative"
         y, largest = separating
         return Existence("none", criterion, y * np.sqrt(local.rho), largest * float(units.min()))
     if plane and len(local.q) <= MOST_ENUMERATED:
@@ -123,7 +128,7 @@ def decide(local: Local, r: Floats | None = None) -> Existence:
 
 
 def _motion_inside(local: Local) -> tuple[float, Floats]:
-    """Return the largest t <= 1 with W x + q - t n in K*, and x."""
+    """Return the largest t <= 1 with W x + q - t n in K*, and the velocities W x + q (n size,)."""
     n, size = local.q.shape
     # a basis of the range of W is enough
     basis, values, _ = np.linalg.svd(local.matrix.toarray())
@@ -133,6 +138,7 @@ def _motion_inside(local: Local) -> tuple[float, Floats]:
     shift = np.zeros((size, 1))
     shift[0] = -1.0
 
+    # inequalities for W x + q - t n in K*: all around the cones, or those that `at` violates
     def rows(at: Floats | None) -> tuple[Floats, Floats]:
         parts = [
             dual_cone_rows(
@@ -161,15 +167,16 @@ def _motion_inside(local: Local) -> tuple[float, Floats]:
 
 
 def _separating(local: Local) -> tuple[Floats, float] | None:
-    """Return y >= 0 with -W^T n y in K* and y . q_n < 0, and the largest forces it excludes.
+    """Return y >= 0 (n,) with -W^T n y in K* and y . q_n < 0, and the largest forces it excludes.
 
-    None if the programme finds no such y.
+    None if the programme finds no such y. The programme maximises -y . q_n for sum y = 1.
     """
     n, size = local.q.shape
     normals = local.matrix.toarray()[::size]
     matrices = -normals.T.reshape(n, size, n)
     constant = np.zeros(size)
 
+    # inequalities for -W^T n y in K*
     def rows(at: Floats | None) -> tuple[Floats, Floats]:
         parts = [
             dual_cone_rows(
@@ -231,7 +238,15 @@ def solutions_in_the_plane(local: Local, extremes: bool = False) -> Iterator[Flo
 def _conditions(
     mode: tuple[int, ...], w: Floats, q: Floats, mu: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the inequalities rows r <= most and the equations equal r = values of a mode."""
+    """Return the inequalities rows r <= most and the equations equal r = values of a mode.
+
+    A contact is open (r = 0, u_n >= 0), sticks (u = 0, |r_t| <= mu r_n), or slips with the sign s
+    (u_n = 0, r_t = -s mu r_n, s u_t >= 0); r_n >= 0 if it is not open.
+
+    Returns
+    -------
+    rows (j, 2 n), most (j,), equal (2 n, 2 n), values (2 n,).
+    """
     equal: list[Floats] = []
     values: list[float] = []
     rows: list[Floats] = []

@@ -98,7 +98,7 @@ def write(path: str | os.PathLike[str], content: Content) -> None:
 
 
 class _Words:
-    """The words of a text file, read from the first to the last."""
+    """The words of a text file, read one after the other; `what` names a part in messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -111,9 +111,11 @@ class _Words:
 
     @property
     def left(self) -> int:
+        """Number of words that are not read yet."""
         return len(self.words) - self.at
 
     def take(self, count: int, what: str) -> list[str]:
+        """Return the next words."""
         words = self.words[self.at : self.at + max(count, 0)]
         if len(words) != count:
             got = f"{len(words)} words for {what}, where the file ends"
@@ -122,12 +124,14 @@ class _Words:
         return words
 
     def numbers(self, count: int, what: str) -> Floats:
+        """Return the next words as floats."""
         try:
             return np.array(self.take(count, what), dtype=np.float64)
         except ValueError as error:
             raise refusal(self.path, f"a word that is no number in {what}", "numbers") from error
 
     def whole(self, count: int, what: str) -> npt.NDArray[np.int64]:
+        """Return the next words as integers >= 0."""
         values = self.numbers(count, what)
         if not np.all((values >= 0) & (values == np.floor(values)) & (values < 1e9)):
             got = f"{values[:3].tolist()} for {what}"
@@ -135,6 +139,7 @@ class _Words:
         return values.astype(np.int64)
 
     def matrix(self, name: str) -> Floats | Sparse:
+        """Return the next matrix, in any of the three storages."""
         kind, rows, columns = self.whole(3, f"the storage and size of {name}").tolist()
         if kind == _DENSE:
             # the format repeats the size
@@ -150,6 +155,7 @@ class _Words:
         raise refusal(self.path, f"storage {kind} of {name}", "0 (dense), 1 (blocks) or 2 (sparse)")
 
     def _blocks(self, name: str, rows: int, columns: int) -> Sparse:
+        """Return a matrix that is stored in dense blocks."""
         # Siconos' names: nbblocks, blocknumber0 and 1; blocksize0 and 1, which are cumulative;
         # filled1 and 2; index1_data, where rows start; index2_data, the columns
         what = f"the blocks of {name}"
@@ -178,6 +184,7 @@ class _Words:
         return sp.csc_array(made)
 
     def _sparse(self, name: str, rows: int, columns: int) -> Sparse:
+        """Return a matrix that is stored as CSparse prints it: triplets, or columns."""
         what = f"the entries of {name}"
         self.whole(1, what)
         triplets = self.words[self.at : self.at + 1] == ["triplet:"]
@@ -206,6 +213,7 @@ class _Words:
 
 
 def _read_text(path: Path) -> Content:
+    """Return the contents of a text file of Siconos, in the order of the module docstring."""
     words = _Words(path)
     size, n = words.whole(2, "the dimension and the number of contacts").tolist()
     if size not in (2, 3, 5):
@@ -239,6 +247,7 @@ def _read_text(path: Path) -> Content:
 
 
 def _write_text(path: Path, content: Content) -> None:
+    """Write a text file of Siconos, with matrices in blocks."""
     lines = [str(content.size), str(content.mu.size)]
     for matrix in content.matrices:
         # W in one block for each pair of contacts, as Siconos needs it; M and H as one block each
@@ -252,6 +261,7 @@ def _write_text(path: Path, content: Content) -> None:
 
 
 def _block_lines(matrix: sp.bsr_array[Any]) -> list[str]:
+    """Return the lines of a matrix in blocks, as `_Words._blocks` reads them."""
     matrix.sum_duplicates()
     (rows, columns), (height, width) = matrix.shape, matrix.blocksize
     count, start = len(matrix.data), matrix.indptr
@@ -276,6 +286,7 @@ def _line(values: Floats) -> str:
 
 
 def _read_fclib(path: Path) -> Content:
+    """Return the contents of an HDF5 file of FCLIB, without bilateral constraints."""
     import h5py
 
     with h5py.File(path) as file:
@@ -301,6 +312,7 @@ def _read_fclib(path: Path) -> Content:
 
 
 def _matrix_of(group: Any) -> Sparse:
+    """Return a matrix of FCLIB: nz >= 0 triplets, -1 compressed columns, -2 compressed rows."""
     rows, columns, kind = (int(np.ravel(group[key][()])[0]) for key in ("m", "n", "nz"))
     p, i, x = group["p"][()], group["i"][()], group["x"][()].astype(float)
     if kind >= 0:
@@ -313,6 +325,7 @@ def _matrix_of(group: Any) -> Sparse:
 
 
 def _write_fclib(path: Path, content: Content) -> None:
+    """Write an HDF5 file of FCLIB, with matrices by compressed columns."""
     import h5py
 
     local = len(content.matrices) == 1

@@ -1,10 +1,15 @@
 """Nonlinear Gauss-Seidel method for frictional contact problems: kernels.
 
-A sweep solves the problem of each contact in turn, with fixed forces at all other contacts. The
-problem of one contact is solved by a semismooth Newton method on the natural map, or improved by
-one projected step. W is stored in blocks (block compressed rows): those of contact c are
-`blocks[start[c]:start[c + 1]]`, in columns `column[...]` in increasing order, and the block on the
-diagonal has the number `diagonal[c]`. `solver` combines sweeps with other methods.
+A sweep solves the problem of each contact c in turn, with fixed forces at all other contacts:
+
+    u = W_cc r + q_c',    q_c' = q_c + sum of W_cd r_d over the other contacts d.
+
+The root of the natural map r - P(r - rho (u + (mu |u_t| + rolling |u_m|) n)) solves it, with the
+projection P on Coulomb's cone (`cones`); a semismooth Newton method computes it, or improves the
+forces by one projected step. Arrays q, r, u are (n, size), normal components first. W is stored in
+blocks (block compressed rows): those of contact c are `blocks[start[c]:start[c + 1]]`, in columns
+`column[...]` in increasing order, and the block on the diagonal has the number `diagonal[c]`.
+`solver` combines sweeps with other methods.
 
 Source: Jourdan, Alart, Jean 1998 (Gauss-Seidel); Alart, Curnier 1991 (the problem of one contact).
 """
@@ -102,7 +107,10 @@ def _natural(
     w: Matrix, q: Vector, r: Vector, n_tangent: int, mu: float, rolling: float, rho: float,
     work: Matrix,
 ) -> float:  # fmt: skip
-    """Return |r - P(r - rho De Saxce's velocity)|; `work` gets u, the argument of P, and P."""
+    """Return |r - P(r - rho De Saxce's velocity)| of one contact.
+
+    Rows 0 to 2 of `work` get the velocity u, the argument of P, and P.
+    """
     size = r.shape[0]
     # argument r - rho (u + (mu |u_t| + rolling |u_m|) n), and its projection on Coulomb's cone
     u, argument, nearest = work[0], work[1], work[2]
@@ -128,9 +136,10 @@ def _one_contact(
 
     Parameters
     ----------
-    w : block of W on the diagonal
-    q : velocity of the contact without its own force
-    r : force of the contact, which is replaced
+    w : (size, size) block of W on the diagonal
+    q : (size,) velocity of the contact without its own force
+    r : (size,) force of the contact, which is replaced
+    rho : 1 / the largest eigenvalue of w
     work : (4 + 3 size, size) scratch
     """
     size = r.shape[0]
@@ -177,6 +186,7 @@ def _one_contact(
 
 @kernel
 def _length(x: Vector) -> float:
+    """Return the Euclidean norm."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * x[i]
@@ -214,6 +224,7 @@ def sweeps(
     Parameters
     ----------
     rho : (n,) 1 / largest eigenvalue of the diagonal block of each contact
+    r : (n, size) forces, changed in place
 
     Returns
     -------

@@ -6,8 +6,10 @@ Find forces r and velocities u = W r + q so that at each contact
     |r_t| <= mu r_n, and r_t = -mu r_n u_t / |u_t| where u_t is not 0      (Coulomb).
 
 In global form M v = H r + f and u = H^T v + w, so that W = H^T M^-1 H (the Delassus operator) and
-q = H^T M^-1 f + w. `solver` has the numerical methods, `certificate`, `existence` and `uniqueness`
-the statements about a solution, `formats` the files.
+q = H^T M^-1 f + w. r (n, size) are forces of n contacts [N] (or impulses [N s], with W in [1/kg]),
+u velocities [m/s]. With rolling friction further components are moments |r_m| <= rolling r_n.
+`stiction.friction_problem` is the public function. `solver` has the numerical methods,
+`certificate`, `existence` and `uniqueness` the statements about a solution, `formats` the files.
 
 Source: Acary, Brogliato 2008; Acary, Cadoux 2013.
 """
@@ -201,6 +203,7 @@ class FrictionProblem:
         return np.ascontiguousarray(values[:, np.argsort(self.order)])
 
     def _ordered(self, where: str, values: Floats) -> Floats:
+        """Return (n, size) components, normal ones first, from the order of the given vectors."""
         size = self.local.q.shape[1]
         flat = _vector(where, _array(where, values), self.local.q.size, "force component")
         return np.ascontiguousarray(flat.reshape(-1, size)[:, self.order])
@@ -388,6 +391,7 @@ def friction_problem(
 
 
 def _refuse_more(got: str, needs: str) -> None:
+    """Raise the error for arguments of two forms at once."""
     why, try_ = (
         "each form defines the whole problem, and the two may differ.",
         "leave out one form.",
@@ -396,6 +400,7 @@ def _refuse_more(got: str, needs: str) -> None:
 
 
 def _read(path: str | os.PathLike[str]) -> FrictionProblem:
+    """Return the problem of a file."""
     content = formats.read(path)
     rolling = content.rolling if content.rolling.size else None
     if len(content.matrices) == 1:
@@ -409,6 +414,7 @@ def _read(path: str | os.PathLike[str]) -> FrictionProblem:
 
 
 def _name_of(local: Local) -> str:
+    """Return the kind of the problem in words: "the plane", "space", with rolling friction."""
     size = local.q.shape[1]
     if size == 1 + local.n_tangent:
         return _SHAPES[size]
@@ -416,6 +422,7 @@ def _name_of(local: Local) -> str:
 
 
 def _array(where: str, value: object) -> npt.NDArray[Any] | None:
+    """Return an argument as an array, of any type; None if it is None."""
     if value is None:
         return None
     try:
@@ -429,6 +436,7 @@ def _array(where: str, value: object) -> npt.NDArray[Any] | None:
 
 
 def _vector(where: str, value: object, size: int, per: str) -> Floats:
+    """Return an argument as a flat array (size,) of finite numbers, one per `per`."""
     flat = np.ravel(cast(Any, value))
     if size == 0 and flat.size == 0:
         return np.zeros(0)
@@ -440,6 +448,7 @@ def _vector(where: str, value: object, size: int, per: str) -> Floats:
 
 
 def _matrix(name: str, value: object) -> Matrix:
+    """Return an argument as a sparse matrix of finite real numbers."""
     why = "velocities at contacts are finite linear functions of the forces."
     tries = "give a matrix of NumPy or SciPy without NaN and infinity."
     where = f"friction_problem.{name}"
@@ -518,6 +527,7 @@ def _local(
 
 
 def _check_squares(name: str, largest: float, what: str, unit: str) -> None:
+    """Raise an error if the square of the largest entry overflows or underflows."""
     if largest and not _LEAST < largest < 1.0 / _LEAST:
         raise ModelError(
             f"friction_problem.{name}",
@@ -571,6 +581,7 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
 
 
 def _coefficients(name: str, value: object, n: int) -> Floats:
+    """Return (n,) coefficients >= 0; a single one is repeated."""
     if n == 0:
         return np.zeros(0)
     return numbers(
@@ -634,6 +645,7 @@ def _ends(symmetric: sp.csr_array[Any]) -> tuple[float, float]:
 
 
 def _mass_solve(m: Matrix, right: Floats) -> Floats:
+    """Return M^-1 times a vector or the columns of a matrix."""
     from scipy.sparse.linalg import splu
 
     return np.asarray(splu(sp.csc_array(m)).solve(right))
@@ -670,6 +682,7 @@ def _condensed(
 
 
 def _singular(got: str) -> ModelError:
+    """Return the error for a singular M."""
     return ModelError(
         "friction_problem.M", f"a singular matrix ({got})", "a nonsingular matrix",
         "M v = H r + f must determine all velocities, which needs a mass for each.",

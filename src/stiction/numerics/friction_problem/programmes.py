@@ -1,10 +1,13 @@
 """Maximisation of a linear objective over second-order cones, by cutting planes.
 
-A polyhedron that contains the cones replaces them in a linear programme. If its optimum lies
-outside a cone, a plane that cuts this point off is added, and the programme is solved again. Since
-the polyhedron is larger than the cones, each optimum is an upper bound, and an infeasible programme
-proves that the problem is infeasible. In the plane cones are polyhedra, and the first programme is
-exact. `existence` and `uniqueness` use these programmes.
+The programme is: maximise c . y for y (k,) with |t_c(y)| <= mu_c n_c(y) at each contact c, with
+affine functions n_c and t_c, and further linear inequalities and equations. A polyhedron that
+contains the cones replaces them in a linear programme. If its optimum lies outside a cone, a plane
+that cuts this point off is added, and the programme is solved again. Since the polyhedron is larger
+than the cones, each optimum is an upper bound, and an infeasible programme proves that the problem
+is infeasible. In the plane cones are polyhedra, and the first programme is exact. `existence`,
+`uniqueness` and `bodies.equilibrium` use these programmes; the linear ones are solved by HiGHS
+(scipy.optimize.linprog).
 
 Source: Kelley 1960 (cutting planes).
 """
@@ -23,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 # takes a point y and returns rows a and values b of inequalities a y <= b that y violates
 Cuts = Callable[[Floats], tuple[Floats, Floats]]
 
-# largest number of programmes; violation of a cone that does not count. Chosen
+# largest number of programmes; violation of a cone up to which it counts as satisfied. Chosen
 _MOST_ROUNDS = 40
 _TOLERANCE = 1e-9
 
@@ -100,6 +103,7 @@ def directions(size: int) -> Floats:
 
 
 def _unit(x: Floats) -> Floats:
+    """Return x over its length; the first unit vector for zero."""
     length = np.linalg.norm(x)
     return x / length if length > 0.0 else np.eye(len(x))[0]
 
@@ -107,7 +111,9 @@ def _unit(x: Floats) -> Floats:
 def cone_rows(
     normal: tuple[Floats, float], tangents: tuple[Floats, Floats], bound: float, at: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return rows and values of linear inequalities for |t(y)| <= bound n(y).
+    """Return rows (j, k) and values (j,) of linear inequalities for |t(y)| <= bound n(y).
+
+    They are e . t(y) <= bound n(y) for unit vectors e: in eight directions, or along t at a point.
 
     Parameters
     ----------
@@ -134,6 +140,8 @@ def dual_cone_rows(
     at: Floats | None,
 ) -> tuple[Floats, Floats]:
     """Return rows and values of linear inequalities for mu |z_t| + rolling |z_m| <= z_n.
+
+    They are mu e . z_t + rolling f . z_m <= z_n for unit vectors e and f, as in `cone_rows`.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
 """Proximal point method for frictional contact problems, for cases in which Newton's method cycles.
 
-W + shift I and q - shift r_k in place of W and q give a problem whose solution r_(k+1) is unique
-near r_k for a large shift. Fixed points r_(k+1) = r_k are the solutions of the original problem.
-Each problem is solved by sweeps and Newton's method. The shift decreases after a solved problem and
-increases after one that is not.
+W + shift D and q - shift D r_k in place of W and q, with D = diag(1 / rho), give a problem whose
+solution r_{k+1} is unique near r_k for a large shift. Fixed points r_{k+1} = r_k are the solutions
+of the original problem u = W r + q. Each problem is solved by sweeps and Newton's method. The shift
+decreases after a solved problem and increases after one that is not. `solver` calls `proximal`;
+arrays r, q are (n, size), see `blocks.Local`.
 
 Source: Rockafellar 1976 (proximal point algorithm); Acary, Bremond, Huber 2018 (for friction).
 """
@@ -55,6 +56,8 @@ def proximal(
     for _ in range(most):
         if best.error <= tol or n_systems >= systems:
             break
+        # the subproblem to a tolerance below the present error: ten sweeps and Newton's method,
+        # then a hundred sweeps
         inner = shifted(local, r, shift)
         enough = max(0.1 * tol, 1e-3 * best.error)
         found = Iterate(r, r, r, np.inf)

@@ -7,7 +7,8 @@ Two solutions r, r' with De Saxce's velocities u~, u~' obey (r - r') . (u~ - u~'
 For a symmetric positive semidefinite W sufficient criteria of uniqueness follow from this. If none
 holds, a second solution is searched for, which disproves uniqueness; in small plane problems all
 modes are enumerated. The forces for given velocities are a convex set, whose extent in a normal
-force is computed by cone programmes.
+force is computed by cone programmes. `problem.FrictionSolution` and `bodies.equilibrium` call this
+module. Arrays r, u and q are (n, size), see `blocks.Local`.
 
 Source: De Saxce, Feng 1998; the criteria are derived in docs/decisions/38-friction-problem.md.
 """
@@ -221,6 +222,7 @@ def admissible_forces(local: Local, r: Floats) -> Admissible:
         made[c, :, j] = column / np.linalg.norm(column)
     flat = local.matrix @ made.reshape(n * size, -1)
     _, values, right = np.linalg.svd(flat) if len(columns) else (0, np.zeros(0), np.zeros((0, 0)))
+    # changes of forces in the null space of W
     rank = int((values > 1e-10 * values.max(initial=0.0)).sum())
     return Admissible(local, r, made @ right[rank:].T)
 

@@ -175,6 +175,7 @@ class MultigridWorkspace(Workspace):
 
 
 def _pyamg() -> Any:
+    """Return the module pyamg, or raise an error that says how to install it."""
     try:
         import pyamg
     except ImportError as error:
@@ -212,6 +213,7 @@ class MultigridFactors(Factors):
         return np.flatnonzero(inside)
 
     def _precondition(self, r: Floats) -> Floats:
+        """Return x = P r: a V-cycle, then a correction by the factors of the contact layer."""
         x = np.asarray(self._cycle @ r)
         if self._inside is not None:
             x[self._layer] += self._inside.apply(r[self._layer] - self._columns @ x)
@@ -239,6 +241,7 @@ class MultigridFactors(Factors):
             return None
 
     def _iterate(self, b: Floats) -> Floats | None:
+        """Return the solution by restarted GMRES; None if it does not converge."""
         from scipy.sparse.linalg import LinearOperator, gmres
 
         space, residuals = self._space, list[float]()
@@ -266,6 +269,7 @@ class MultigridFactors(Factors):
         return np.asarray(x)
 
     def _factors(self) -> Factors:
+        """Return factors of this matrix by the direct solver, computed once."""
         if self._direct is None:
             self._direct = self._space.fallback(self._matrix)
         return self._direct

@@ -70,7 +70,7 @@ def test_closing_supports(size):
 
 
 def test_towers_exist_by_a_motion():
-    assert brick_tower(3, 0.5).existence().criterion.startswith("a motion")
+    assert brick_tower(3, 0.5).existence().criterion.startswith("W x + q")
 
 
 @pytest.mark.parametrize("size", [1e-8, 1e-12])
@@ -81,7 +81,7 @@ def test_large_forces_are_a_solution(size):
     solved = problem.solve()
     assert solved.converged
     assert problem.existence(solved).criterion.startswith("a solution")
-    assert problem.existence().criterion.startswith("W of full rank")
+    assert problem.existence().criterion.startswith("W has full rank")
 
 
 @pytest.mark.parametrize("stiff", [1e-9, 1e-11, 1e-12])
