@@ -1,4 +1,7 @@
-"""The hub between pages and the worker process: it queues jobs, stops them, restarts the worker."""
+"""The hub between pages and the worker process: it queues jobs, stops them, restarts the worker.
+
+Jobs of all pages are solved one after the other; messages are lines of JSON (see `worker`).
+"""
 
 from __future__ import annotations
 
