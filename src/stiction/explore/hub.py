@@ -204,7 +204,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()  # type: ignore[union-attr]
 
 
-_LAST = "it was process number {} that ended in a row, so only the next Run starts another one"
+_LAST = "{} processes have ended in a row, so only the next Run starts another one"
 _ENDED = (
     "The solver process ended {}; {}.\n"
     "Why: a user or the system killed it (for example for lack of memory), or the program has "

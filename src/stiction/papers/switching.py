@@ -317,7 +317,7 @@ def _gamma_0(runs: Runs) -> list[Row]:
         ),
         Row("omega* [rad/s]", wheel.omega0, float(state[2])),
         Row("v* [m/s]", LOST, float(state[1])),
-        Row("difference of both fields there, relative", 0.0, float(jump / size)),
+        Row("relative difference of both fields there", 0.0, float(jump / size)),
         Row("loss of determinism at the two-fold", "no", _yes(folds.case[0] == 1)),
     ]
 
@@ -419,7 +419,7 @@ def _line(runs: Runs) -> list[Row]:
     for word, (r, after) in _line_maps(wheel).items():
         rows += [
             Row(
-                f"fraction of r from 0.15 to 0.19 m that return, {word}",
+                f"fraction of positions r, 0.15 to 0.19 m, that return, {word}",
                 "not mentioned",
                 _finite_fraction(after),
             ),
