@@ -16,7 +16,7 @@ HEAD = """# Measured
 Made by `make bench`; every number comes from a line of `benchmarks/results/*.jsonl`. Times are the
 best of several warm runs, the ratio is to `EventDriven` with its defaults. The error is that of the
 worst mass at the worst sample time, over the largest displacement or velocity; errors of onsets and
-events are in seconds. How the solvers were set up is said in `benchmarks/README.md`.
+events are in seconds. `benchmarks/README.md` describes the settings of the solvers.
 """
 
 

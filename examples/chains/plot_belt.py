@@ -34,7 +34,7 @@ block = st.Chain(mass=[1.0], stiffness=SPRING, law=law, belt_speed=BELT, v0=BELT
 # %%
 # Method and solve
 # ----------------
-# Sixty seconds for the numbers, the first eight for the figures.
+# The run of sixty seconds gives the numbers; the figures show its first eight seconds.
 run = st.solve(block, st.EventDriven(), t_span=(0.0, 60.0))
 begin = st.solve(block, st.EventDriven(), t_span=(0.0, 8.0))
 print(run)
@@ -42,7 +42,7 @@ print(run)
 # %%
 # Reading the result
 # ------------------
-# The sawtooth of stick-slip, and its closed loop in the phase plane.
+# The figures show the sawtooth of stick-slip and its closed loop in the phase plane.
 begin.plot.motion()
 
 # %%

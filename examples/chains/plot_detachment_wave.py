@@ -30,7 +30,8 @@ from stiction.exact import chains as exact
 # %%
 # The law
 # -------
-# Coulomb friction, 0.3. The weight of the chain times this is 2.943 N; the load is 4 N.
+# The friction coefficient is 0.3. Times the weight of the chain, it gives a friction bound of
+# 2.943 N; the load is 4 N.
 LENGTH, SPEED = 1.0, 10.0
 _, arrest = exact.rod_step_arrest(force=4.0, mu=0.3, weight=9.81, wave_speed=SPEED)
 print(f"in an infinite rod the front would stop after {arrest:.4f} m")

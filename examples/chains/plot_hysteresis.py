@@ -4,7 +4,7 @@ Hysteresis loop under slow cyclic loading
 
 **Physics.** Under a slowly varying load inertia is negligible and the chain is always at the
 threshold of slip. The force in spring :math:`i` is then the *play operator* of the load with half
-width :math:`F_i`: it is constant until the distance of the load reaches :math:`F_i`,
+width :math:`F_i`: it is constant until it differs from the load by :math:`F_i`,
 
 .. math:: T_i = \operatorname{Play}_{F_i}[f], \qquad F_i = \mu g\,(m_i + \dots + m_n).
 

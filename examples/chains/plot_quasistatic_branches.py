@@ -98,8 +98,8 @@ assert width > 0.1
 assert counts == {1}
 
 # %%
-# And a weakening law without any fold in :math:`h`, because the damper is strong, is unique again
-# although its friction weakens and its steady states form a continuum.
+# With a strong damper :math:`h` has no fold. The velocity is then unique again, although friction
+# weakens and the steady states form a continuum.
 strong = replace(chain, damping=3.0)
 assert branches(strong, 0.25, [0.0]).always_unique
 assert not found.always_unique

@@ -86,8 +86,9 @@ print(plan.why_not_quasistatic)
 assert plan.interior
 
 # %%
-# A numerical experiment confirms the second half. Without inertia, with dampers, a start outside
-# the set ends on its boundary: for any start, some mass is at its friction bound.
+# A numerical experiment confirms the second half. A motion without inertia and with dampers
+# that starts outside the set ends on its boundary: for any start, some mass is at its friction
+# bound.
 slow = replace(chain, damping=2.0)
 for start in (0.0 * centre, 1.3 * centre, centre + np.array([0.0, 0.2, -0.2])):
     run = st.solve(replace(slow, x0=start), st.Quasistatic(), t_span=(0.0, 40.0), save=2)

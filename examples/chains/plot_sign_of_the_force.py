@@ -6,8 +6,8 @@ Symmetry under a change of sign of the force
 case :math:`f < 0` "is not symmetric". The equations are odd: if :math:`x(t)` solves the problem
 for :math:`f, x_0, v_0`, then :math:`-x(t)` solves it for :math:`-f, -x_0, -v_0`, because
 :math:`\operatorname{Sgn}` is odd. So :math:`S(-f) = -S(f)`, and the formulas of Proposition 1
-hold for either sign without a change. What is not symmetric is a run whose start is not mirrored
-together with the force.
+hold for either sign without a change. Only a run whose start is not mirrored together with the
+force is not symmetric.
 
 Source: Axioms 14(4) 299, section 3, Proposition 1.
 """

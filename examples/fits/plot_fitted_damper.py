@@ -22,7 +22,7 @@ import stiction as st
 from stiction.fits import Bootstrap, ImposedSlip, Profile, compare_fits
 from stiction.laws import BoucWen, Dahl
 
-# of each row time in s/1024, displacement in inch/1000, force in kip/1000
+# each row: time in s/1024, displacement in inch/1000, force in kip/1000
 MEASURED = """
 205 13 -8; 237 21 11; 269 30 77; 301 39 139; 333 50 240; 365 60 383; 397 71 562; 429 82 746; 461
 93 958; 493 103 1179; 525 113 1403; 557 123 1404; 589 132 1463; 621 139 1395; 653 145 1364; 685

@@ -22,7 +22,7 @@ import stiction as st
 from stiction.fits import Curve, Free, ImposedSlip, SpringDrive
 from stiction.laws import SlipLaw
 
-# of each row: time since the step in ms, friction over normal force in 1e-5, rows it is the mean of
+# each row: time since the step in ms, friction over normal force in 1e-5, number of averaged rows
 MEASURED = """
 -39026 60724 20; -37026 60763 20; -35026 60750 20; -33026 60749 20; -31026 60711 20; -29026 60757
 20; -27026 60789 20; -25026 60758 20; -23026 60771 20; -21026 60734 20; -19026 60787 20; -17026

@@ -12,8 +12,8 @@ numbers determine the local flow,
 If both folds are invisible, :math:`K_{++} < 0 < K_{--}`, the sliding flow is that of the matrix
 :math:`\begin{pmatrix} J_1 & 1 \\ 1 & J_2 \end{pmatrix}`, with :math:`J_1 =
 K_{-+}/\sqrt{-K_{++}K_{--}}` and :math:`J_2 = -K_{+-}/\sqrt{-K_{++}K_{--}}`. For :math:`J_{1,2} <
-0`, :math:`J_1 J_2 > 1` (case 1) all of it runs into the point in finite time and out again where
-sliding is unstable.
+0`, :math:`J_1 J_2 > 1` (case 1) the whole sliding flow reaches the point in finite time and
+continues into the region where sliding is unstable.
 
 Source: Szalai, Jeffrey, Phys. Rev. E 90, 022914 (2014), (8)-(11), (22)-(30) and Fig. 3.
 """
@@ -103,8 +103,9 @@ assert again.J2 is not None
 assert np.allclose([again.J1, again.J2], [-1.2, -1.5], atol=1e-12)
 
 # %%
-# The wheels with such a point: case 1 in the plane of (r*, omega*), from closed forms: Fig. 4(a),
-# with the conditions of panel (g) that stiffness and trail are positive.
+# The wheels with such a point fill a region of the plane of (r*, omega*), here from closed forms
+# for case 1. This is Fig. 4(a) with the conditions of panel (g) that stiffness and trail are
+# positive.
 r, omega = np.linspace(0.005, 0.5, 300), np.linspace(-2.0, -0.5, 300)
 flags = wheel.fig4_flags(r, omega)
 fig, ax = plt.subplots(figsize=(3.4, 2.6), layout="constrained")

@@ -24,9 +24,10 @@ strings = st.RollingStrings(s1=2.0, s2=2.0, u0=Sine(2, 1.0), nodes=5)
 # %%
 # The law
 # -------
-# In a regular motion differences grow in proportion to time. Growth at more than twice that rate,
-# by three errors of the exponent, is called exponential. `benchmarks/chaos_map.py` computes the
-# large map of the theory page.
+# In a regular motion differences grow in proportion to time, and the exponent of a finite run is
+# small but not zero. Growth is called exponential if its exponent exceeds twice that of a regular
+# motion by three standard errors. `benchmarks/chaos_map.py` computes the large map of the theory
+# page.
 #
 # Method and solve
 # ----------------
@@ -50,15 +51,15 @@ found.plot()
 # A section through a regular motion: contacts and their speeds whenever the leading harmonic
 # increases through zero. The state is infinite-dimensional, so the section may fill an area too.
 weak = st.RollingStrings(G1=0.5, G2=0.5, s1=2.0, s2=2.5, u0=Sine(2, 1.0), nodes=5)
-# Its ledger closes to 3e-6, far from the 1e-9 that is asked for, and is enough for a picture.
+# Its ledger closes to 3e-6 instead of the requested 1e-9, which is enough for a picture.
 run = st.solve(weak, method, (0.0, 400.0), save=8001, throw=False)
 assert run.energy.imbalance_rel < 1e-5
 print(exponent(weak, 150.0, method=method))
 run.plot.section()
 
 # %%
-# Near a breakdown its time depends on rounding and on steps. An ensemble gives the reliable
-# digits.
+# The time of a breakdown depends on rounding and on the steps. An ensemble of runs gives its
+# reliable digits.
 strong = st.RollingStrings(G1=1.5, G2=1.5, s1=1.0, s2=1.5, u0=Sine(2, 1.0), nodes=5)
 when = breakdown(strong, 200.0, steps=(1e-2, 8e-3), perturbations=(0.0, 1e-8))
 print(when)

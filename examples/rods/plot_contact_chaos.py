@@ -49,7 +49,7 @@ print({name: round(strings.s2 - strings.s1, 3) for name, strings in cases.items(
 END = 120.0
 TIMES = np.linspace(0.0, END, 1201)
 method = st.Characteristics(step=1e-3, check=False)
-# The ledger of the chaotic pair closes to 3e-7, not to the 1e-9 that is asked for.
+# The ledger of the chaotic pair closes to 3e-7 instead of the requested 1e-9.
 runs = {name: st.solve(s, method, (0.0, END), save=TIMES, throw=False) for name, s in cases.items()}
 assert all(run.energy.imbalance_rel < 1e-6 for run in runs.values())
 parted = {name: growth(s, END, method=method, saves=241) for name, s in cases.items()}

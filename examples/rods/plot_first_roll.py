@@ -40,7 +40,7 @@ print(f"F = {same.F}, contact moves at {same.G1} and {apart.G1} times the veloci
 # Method and solve
 # ----------------
 # The method integrates waves along their characteristics, without a mesh. A second method, strands
-# coupled by a bump of finite width, shares nothing with it.
+# coupled by a bump of finite width, shares no code with it.
 exact = st.Characteristics(step=1e-3, check=False)
 TIMES = np.linspace(0.0, 20.0, 401)
 run = st.solve(same, exact, (0.0, 20.0), save=TIMES)

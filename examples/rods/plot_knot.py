@@ -3,7 +3,7 @@ Pulling a knot
 ==============
 
 **Physics.** A straight elastic rod is tied into a loose trefoil knot. Contacts without friction do
-no work, so :math:`T + B \kappa^2 / 2` is one number along the rod, with the tension :math:`T`, the
+no work, so :math:`T + B \kappa^2 / 2` is constant along the rod, with the tension :math:`T`, the
 bending stiffness :math:`B` and the curvature :math:`\kappa`. In a very loose knot the loop is a
 circle without tension, so that its radius is
 

@@ -5,7 +5,8 @@ A twisted rod winds around itself
 **Physics.** The ends of a straight rod are closer than its length, and one of them rotates. The rod
 winds around itself: its two strands form a double helix, a plectoneme. If the helix is long, the
 tension :math:`T` and the moment :math:`M` of the straight parts follow from its lay angle
-:math:`\alpha` alone, for the energy is stationary if the helix grows or changes its angle,
+:math:`\alpha` alone, because the energy is stationary with respect to the length and the angle of
+the helix,
 
 .. math::
     M = \frac{2 B \sin^3\alpha \cos\alpha}{a \cos 2\alpha}, \qquad
@@ -58,7 +59,7 @@ assert np.abs(tension / along - 1.0).max() < 0.06
 # Reading the result
 # ------------------
 # Left: the rod at the end, with its nodes in contact. Right: tension and moment of the ends, and
-# the law. The helix of four turns is so short that its ends count for some per cent.
+# the law. The helix of four turns is so short that its ends change the results by some per cent.
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.6), layout="constrained")
 place, closed = run.data["position"].values[-1], run.data["contact_mode"].values[-1] > 0
 touches = np.unique(run.data["node_of_contact"].values[closed]) - 1

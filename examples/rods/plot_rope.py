@@ -4,13 +4,13 @@ Rope of three strands
 
 **Physics.** Three unloaded helices touch each other, without a core. The rope is pulled between
 ends that do not rotate. It tends to unlay, so its ends bear a moment beside the force. Without
-friction, with the lay angle :math:`\alpha` and the radius :math:`R` of the helices, small angles
-have
+friction, the force and the moment for a small lay angle :math:`\alpha` are
 
 .. math:: F = 3\,EA\,\varepsilon, \qquad M = F R \tan\alpha .
 
-As the lay angle falls, each strand slips along its neighbours. Friction on both sides of a strand
-has a moment about the radius, which a shear force balances. The moment of the rope falls by
+with the radius :math:`R` of the helices. As the lay angle decreases, each strand slips along its
+neighbours. Friction on both sides of a strand has a moment about the radius, which a shear force
+balances. The moment of the rope falls by
 
 .. math:: \frac{\Delta M}{M} = -\mu \frac{a}{R} \cot\frac{\pi}{3} \sin\alpha \cos\alpha
 
@@ -48,8 +48,8 @@ FRICTIONS = [0.0, 0.3]
 # %%
 # Method and solve
 # ----------------
-# The nodes of each strand meet the axes of later ones. Newton's method solves for displacements and
-# tractions together.
+# The nodes of each strand are in contact with the axes of the strands that follow it. Newton's
+# method solves for displacements and tractions together.
 method = st.rods.Quasistatic(steps=3)
 runs = {}
 for lay, rope in ropes.items():

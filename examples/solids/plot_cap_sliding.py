@@ -8,7 +8,7 @@ the contact becomes shorter, :math:`L \approx L_0 - \xi F_t^2`. In full sliding 
 uniform and the force is :math:`F_t = \tau L`.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 5, eq. (37). The
-paper's mesh has 900 x 47 elements; this one is far coarser, and its xi is no reproduction.
+paper's mesh has 900 x 47 elements; this one is far coarser, and its xi does not reproduce theirs.
 """
 
 # %%

@@ -35,7 +35,7 @@ glass = so.RigidCircle((0.0, R), R)
 # %%
 # The law
 # -------
-# Signorini's law has no stiffness and no length: the mesh must resolve the contact alone.
+# Signorini's law has no stiffness and no length: the mesh needs to resolve the contact only.
 # Cattaneo's cylinder is pressed without friction; friction acts from then on.
 top, cylinder = so.Boundary(0, "top"), so.Rigid(0)
 contact = so.Contact(top, glass, so.Signorini(), so.Coulomb(MU), friction_from=1.0)

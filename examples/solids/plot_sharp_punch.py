@@ -5,7 +5,7 @@ A sharp punch slides: two bodies with one energy
 **Physics.** A soft block with sharp edges is pressed on a longer one of the same material and
 moved along it over ten of its elements. The meshes do not match, and corners of the punch indent
 the block. Mortar contact has one energy: action equals reaction, moments balance, and the work
-equals stored energy plus heat, to the digit. In full sliding the law gives the force.
+equals stored energy plus heat, to the last digit. In full sliding the law gives the force.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, for the laws; Puso and
 Laursen, Comput. Methods Appl. Mech. Eng. 193 (2004) 601, for integrals over both meshes.

@@ -16,7 +16,7 @@ Methods Appl. Mech. Eng. 193 (2004) 601.
 # The model
 # ---------
 # The right halves of both bodies. Lengths are in units of about the half width: bodies extend over
-# 16 of them. Faces are parabolas, as in the closed form.
+# 16 half widths. Faces are parabolas, as in the closed form.
 import matplotlib.pyplot as plt
 import numpy as np
 

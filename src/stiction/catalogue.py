@@ -141,7 +141,7 @@ CATALOGUE: Mapping[str, Kind] = {
         {"SlideFrom": "stiction.chains.policies", "StayStuck": "stiction.chains.policies"},
     ),
     "BranchPolicy": Kind(
-        "what to do where another path leaves",
+        "a policy at bifurcations",
         {
             "StopThere": "stiction.core.method",
             "StayOnPath": "stiction.core.method",
@@ -244,7 +244,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
     ),
     "RodEnd": Kind(
-        "how an end is held",
+        "a support of an end",
         {
             "Clamped": "stiction.rods.rod",
             "Pinned": "stiction.rods.rod",
@@ -385,7 +385,7 @@ CATALOGUE: Mapping[str, Kind] = {
     "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
     "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(
-        "what a boundary may touch",
+        "a partner of a contact boundary",
         {
             "Boundary": "stiction.solids.contact.partners",
             "RigidPlane": "stiction.solids.contact.partners",
@@ -402,7 +402,7 @@ CATALOGUE: Mapping[str, Kind] = {
         also={"Boundary": "stiction.solids.contact.partners"},
     ),
     "Condition": Kind(
-        "what is done to a body",
+        "a boundary condition",
         {
             "Fixed": "stiction.solids.conditions",
             "Driven": "stiction.solids.conditions",
@@ -418,9 +418,7 @@ CATALOGUE: Mapping[str, Kind] = {
     ),
     "Term": Kind("a term of a constraint", {"Term": "stiction.solids.constraints"}),
     "Reaction": Kind("a reaction to be recorded", {"Reaction": "stiction.solids.conditions"}),
-    "Motion": Kind(
-        "how a value goes over time", {"Program": "stiction.solids.conditions"}, written=False
-    ),
+    "Motion": Kind("a function of time", {"Program": "stiction.solids.conditions"}, written=False),
     "LinearSolver": Kind(
         "a sparse solver",
         {
@@ -432,7 +430,7 @@ CATALOGUE: Mapping[str, Kind] = {
         subpackage="solids",
     ),
     "Base": Kind(
-        "what a class of your own inherits",
+        "a base class for your own classes",
         {
             "Load": "stiction.chains.loads",
             "SwitchingSystem": "stiction.switching.model",

@@ -79,7 +79,9 @@ class Rest:
     def __repr__(self) -> str:
         if not self.may:
             return "<Rest: no admissible forces balance the loads>"
-        must = "they must rest" if self.must == "yes" else "whether they must is not decided"
+        must = (
+            "they must rest" if self.must == "yes" else "it is not decided whether they must rest"
+        )
         return f"<Rest: the bodies may rest; {must}: {self.why}>"
 
 

@@ -127,7 +127,8 @@ class EventDriven(Method):
     def solve(self, system: RigidBodies, request: Request) -> Run:
         """Return the run of `system`."""
         if system.hinges:
-            got, why = f"{len(system.hinges)} hinges", "hinges are conditions of time steps only."
+            got = f"{len(system.hinges)} hinges"
+            why = "only TimeStepper solves the equations of hinges."
             raise ModelError("RigidBodies.hinges", got, "no hinges", why, "use TimeStepper.")
         from stiction.bodies.event_driven.run import solve_events
 

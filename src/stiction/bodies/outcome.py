@@ -69,8 +69,8 @@ _UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contac
 # boundary of these cases: in the order of `record.LOSSES`
 _CHOICES = (
     "the impulses of the step, which remain finite as the step tends to zero",
-    "the velocities after the step that were found first",
-    "the velocities after the step that were found first",
+    "the first velocities after the step that were found",
+    "the first velocities after the step that were found",
 )
 # limits of the audit: overlap, and gap of a hinge, over the smallest thickness of a body; rotation
 # in a step [rad]; motion of surfaces in a step over the smallest thickness. Chosen: the error of a

@@ -36,7 +36,7 @@ _WHY = "a body of no size has no surface."
 _RADIUS = Positive("m", _WHY, "give 0.1.")
 _SIDE = Positive("m", _WHY, "give 1.0.")
 _NORMAL = Components(
-    "1", "it points out of the solid side.", "give [0, 1].", counts=(2,), direction=True
+    "1", "it points out of the solid.", "give [0, 1].", counts=(2,), direction=True
 )
 
 

@@ -1,4 +1,11 @@
-"""Estimates of the solve time of a changed scenario, scaled from a measured similar one."""
+"""Estimates of the solve time of a changed scenario, scaled from a measured similar one.
+
+The time is that of a scenario with the same system and method, times
+
+    (time span ratio) (ratio of the numbers of parts)^2 (ratio of the numbers of steps),
+
+plus the time of its report. `session` shows the estimate and refuses runs that are too large.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Access control of the server: a secret token, this machine only, its own pages only."""
+"""Access control of the server of `stiction explore`.
+
+A request is accepted if its address contains a secret token, if it is addressed to this machine,
+and if it does not come from a page of another server. `parts` checks each request by `Gate`.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,8 @@ class Gate:
 
     Parameters
     ----------
-    token : must be the first part of the path
-    port : of this server; a Host or Origin with another is not ours
+    token : secret, which must be the first part of the path
+    port : port of this server; a request for another port is refused
     """
 
     token: str

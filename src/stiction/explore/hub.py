@@ -1,4 +1,7 @@
-"""The hub between pages and the worker process: it queues jobs, stops them, restarts the worker."""
+"""The hub between pages and the worker process: it queues jobs, stops them, restarts the worker.
+
+Jobs of all pages are solved one after the other; messages are lines of JSON (see `worker`).
+"""
 
 from __future__ import annotations
 
@@ -201,7 +204,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             pipe.close()  # type: ignore[union-attr]
 
 
-_LAST = "it was process number {} that ended in a row, so only the next Run starts another one"
+_LAST = "{} processes have ended in a row, so only the next Run starts another one"
 _ENDED = (
     "The solver process ended {}; {}.\n"
     "Why: a user or the system killed it (for example for lack of memory), or the program has "

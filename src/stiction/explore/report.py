@@ -1,4 +1,7 @@
-"""The results of a run or a study as a page shows them: plain text, tables, and the movie."""
+"""The results of a run or a study as a page shows them: plain text, tables, and the movie.
+
+`worker` sends these dictionaries to the page as JSON.
+"""
 
 from __future__ import annotations
 

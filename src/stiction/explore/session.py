@@ -1,7 +1,8 @@
-"""One page: the requests that it may make, and the messages that it receives; no server needed.
+"""The requests that one page may make, and the messages that it receives, independent of a server.
 
 Requests of a page are untrusted: a name must be known, a number is checked, a path must lie in the
-working folder.
+working folder. A request is {"do": kind, ...}, with the kinds in `Session.hear`; a message to the
+page is {"kind": kind, ...}, with the kinds in `heard` of page.js.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
 """The worker process that solves: it reads jobs and writes answers, one line of JSON each.
 
 `python -m stiction.explore.worker` reads standard input and ends when that is closed. Output that
-libraries print is redirected to standard error, because answers use standard output.
+libraries print is redirected to standard error, because answers use standard output. `hub` starts
+this process.
+
+A job is {"id": number, "owner": page, "do": kind} with further keys by kind: "run" and "write"
+have the `table` of a scenario, "run-folder" and "study-folder" a `path`, "figure" a `name`; "stop"
+stops the job `id`. Answers are {"id", "progress", "note"}, {"id", "done": result}, and
+{"id", "error"}.
 """
 
 from __future__ import annotations

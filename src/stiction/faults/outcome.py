@@ -138,7 +138,7 @@ def _pressure(system: Cells, pressure: Floats) -> dict[str, Variable]:
     """Return the pore pressure of a fault with injection."""
     if not len(system.fluid):
         return {}
-    what = "mean over each cell, less the pressure before injection"
+    what = "mean over each cell, minus the pressure before injection"
     return {"pore_pressure": Variable(pressure, ("time", "contact"), "Pa", what)}
 
 
@@ -339,7 +339,7 @@ def _quantities(h: History) -> dict[str, Quantity]:
             "fewer than three onsets",
         ),
         "recurrence_spread": Quantity(
-            float(np.ptp(gaps)) if gaps.size else None, "s", "longest less shortest of them"
+            float(np.ptp(gaps)) if gaps.size else None, "s", "longest minus shortest of these times"
         ),
     }
     for name, (low, high, unit) in EXTREMES.items():

@@ -260,7 +260,7 @@ def fit_command(
         list[str] | None, typer.Option(metavar="NAME", help="Law, as LuGre; repeat to compare.")
     ] = None,
     scenario: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Scenario; --free names its fields to fit.")
+        str | None, typer.Option(metavar="FILE", help="Scenario; --free names the fields to fit.")
     ] = None,
     force_of: Annotated[
         str | None, typer.Option(metavar="NAME", help="Saved quantity compared with the force.")

@@ -1,7 +1,12 @@
 """Figure 2 and statements of "Dynamics of elastic rods in perfect friction contact".
 
-Two vibrating strings roll on each other at a moving contact point. The rows compare the energy,
-spectra of the motion, and the growth of a small initial difference.
+Two vibrating strings u(x, t) and v(y, t) roll on each other at the moving point x = s1, y = s2:
+
+    u_tt - c^2 u_xx = -lam delta(x - s1),   v_tt - c^2 v_yy = F lam delta(y - s2),
+    <u_t> = F <v_t>,   s1' = G1 <u_t>,   s2' = G2 <v_t>,
+
+with the mobilities G1 and G2, and means <.> of both sides of the contact. The rows compare the
+energy, spectra of the motion, and the growth of a small initial difference.
 
 Source: Gay-Balmaz, Putkaradze 2012. The paper prints no numbers besides u = sin x on
 0 < x < 2 pi, so that most rows compare statements. Its equations are used with the corrections of

@@ -2,6 +2,11 @@
 
 The system is a wheel on a turntable, whose dry friction is discontinuous on the surface h = 0. At a
 two-fold both vector fields are tangent to this surface, and the solution may lose its uniqueness.
+The state is x = (r, v, omega): position [m] and velocity [m/s] of the slider in the slit of a disk,
+angular velocity of the disk [rad/s]; values at the two-fold have a star. K_ab is the derivative of
+L_a h along the field of side b, and J1 and J2 are the ratios of K_ab that determine the local
+sliding flow (`switching.two_folds.local_flow`). kappa [m] is moment over force of the tyre at
+h = 0, and k2 [N/m] is the stiffness of the spring. The force has a kink at g = 0.
 
 Source: Szalai, Jeffrey 2014. The paper prints few numbers, so that most rows compare
 statements. Its formulas are used with the corrections of the theory page; a row says where a
@@ -312,7 +317,7 @@ def _gamma_0(runs: Runs) -> list[Row]:
         ),
         Row("omega* [rad/s]", wheel.omega0, float(state[2])),
         Row("v* [m/s]", LOST, float(state[1])),
-        Row("difference of both fields there, relative", 0.0, float(jump / size)),
+        Row("relative difference of both fields there", 0.0, float(jump / size)),
         Row("loss of determinism at the two-fold", "no", _yes(folds.case[0] == 1)),
     ]
 
@@ -414,7 +419,7 @@ def _line(runs: Runs) -> list[Row]:
     for word, (r, after) in _line_maps(wheel).items():
         rows += [
             Row(
-                f"fraction of r from 0.15 to 0.19 m that return, {word}",
+                f"fraction of positions r, 0.15 to 0.19 m, that return, {word}",
                 "not mentioned",
                 _finite_fraction(after),
             ),

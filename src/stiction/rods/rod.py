@@ -492,7 +492,7 @@ class CosseratRod(Declared):
                 f"{type(self.centreline).__name__}.points of shape {shape}",
                 f"shape {wanted}",
                 "a rod has one node more than elements, with three coordinates each.",
-                "return as many points as `points` is asked for.",
+                "return as many points as the argument of `points` requests.",
             )
         points = np.asarray(given, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -2,7 +2,7 @@
 
 `Method.blocks` returns a function that solves many members at once (`core.block.Solve`), or None if
 members must be solved one by one. Members without a valid result are solved again as single runs,
-whose status and audit give the reason.
+whose status and audit give the reason. `members.solve_chunk` calls `block_of`.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Grid(Design):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Paired(Design):
-    """Pairs: the first member has the first value of each field, the second one the second, ...
+    """Pairs: member k has the k-th value of each field.
 
     Verified by: tests/unit/studies/test_designs.py::test_pairs_go_together
 
@@ -236,8 +236,8 @@ class Saltelli(_Sample):
     """Saltelli's samples, from which Sobol's sensitivity indices are computed.
 
     A and B are two samples of `members` points each. For each field, a further sample AB is A with
-    the values of this field from B. The study has `members` (fields + 2) members in the order A, B,
-    AB of the first field, AB of the second field, ...
+    the values of this field from B. The study has `members` (fields + 2) members: first A, then B,
+    then AB of each field in the order of the fields.
 
     Parameters
     ----------

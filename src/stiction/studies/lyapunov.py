@@ -1,11 +1,14 @@
 """Lyapunov exponents of a motion, by renormalisation of the products of its tangent maps.
 
-The motion is divided into segments. The tangent map of a segment is the derivative of its end by
+The motion is divided into segments. The tangent map M of a segment is the derivative of its end by
 its start, with the saltation matrices of the events in between. It is applied to an orthonormal
-set of directions, which is orthonormalised again at the end of the segment; the logarithms of the
-diagonal factors add up to the growth of volumes of dimension 1, 2, ..., n. A direction that the
-motion forgets, as a velocity in stick, has the factor 0: its exponent is -inf, and it leaves the
-set.
+set of directions, the columns of Q. The images are orthonormalised by Gram and Schmidt, M Q = Q' R,
+and Q' is the set of the next segment. Exponent i is the mean of log R_ii per time:
+
+    lambda_i = sum over segments of log R_ii / (end - start).
+
+Stick removes a perturbation of the velocity: the direction has R_ii = 0, its exponent is -inf, and
+it is left out of the set from then on. Users call `lyapunov_exponents`.
 
 Source: Benettin, Galgani, Giorgilli, Strelcyn, Meccanica 15 (1980) 9 and 21; Mueller, Chaos,
 Solitons and Fractals 5 (1995) 1671 (saltation matrices).
@@ -34,12 +37,14 @@ _BATCHES = 16
 _SETTLING, _SIZINGS = 0.1, 16
 # longest segment as a fraction of the span: a batch has several
 _LONGEST = 1.0 / 256.0
-# factors of a segment lie between this number and its inverse. Derivatives are exact to about 1e-11
-# of the largest, so that the logarithm of the smallest factor is exact to 1e-8
+# the factors R_ii of a segment lie between this number and its inverse. Derivatives are exact to
+# about 1e-11 of the largest, so that the logarithm of the smallest factor is exact to 1e-8
 _SPREAD = 1e-3
-# directions below this fraction of the tangent map are rounding of 0; that of `cycles.floquet`
+# an image below this fraction of the largest entry of the tangent map is zero up to rounding; the
+# same fraction as in `cycles.cycle.floquet`
 _ZERO = 1e-13
-# halvings of a segment in which factors spread too far: one event may do that at any length
+# halvings of a segment whose factors exceed `_SPREAD`: an event within it may cause that at any
+# length
 _HALVINGS = 6
 # shortest segment before a time without derivatives, as a fraction of the longest
 _SHORTEST = 1e-6
@@ -53,13 +58,13 @@ class LyapunovExponents:
 
     Parameters
     ----------
-    exponents : (n,) the largest first; -inf for a direction that stick forgets, or whose decay is
+    exponents : (n,) the largest first; -inf for a direction that stick removes, or whose decay is
         faster than 5e5 over the span [1/s, or the inverse of the system's unit of time]
     errors : (n,) standard errors, from the means of 16 batches of time; 0 for -inf
     start, end : times between which rates are averaged
     time : (k,) ends of the segments
-    running : (k, n) averages from `start` to these times
-    failures : why the average ends early, at a time without derivatives; empty where it does not
+    running : (k, n) exponents averaged from `start` to these times
+    failures : why the average ends early, at a time without derivatives; empty if it does not
     """
 
     exponents: Floats
@@ -95,22 +100,22 @@ def lyapunov_exponents(
 
     Parameters
     ----------
-    system : one that supplies derivatives, see `core.tangents.Differentiable`
-    method : one of its methods that carry derivatives; its default when None
+    system : a system that supplies derivatives; see `core.tangents.Differentiable`
+    method : a method of the system that integrates derivatives; None for its default
     t_span : start of the motion and end of the average [s, or the system's unit of time]
     settle : time at the start that is not averaged. In its first half the motion approaches its
-        attractor, in the second the directions align. A tenth of the span when None
+        attractor, in the second the directions align. None for a tenth of the span
 
     Raises
     ------
     ModelError : if the system supplies no derivatives, or a time is not positive.
-    SolveError : if the motion has no derivatives before anything is averaged.
+    SolveError : if the motion has no derivatives before the average begins.
 
     Notes
     -----
-    The errors are those of a finite time; that of the derivatives is 1e-8 in a segment. In a
-    regular motion rates oscillate, and the average converges like 1 / t; over whole periods of a
-    periodic orbit it equals log |multiplier| / period.
+    The errors are those of a finite time; the error of the derivatives is 1e-8 in a segment. In a
+    regular motion rates oscillate, and the average converges like 1 / t. Over whole periods of a
+    periodic orbit an exponent equals log |multiplier| / period.
 
     Source: Benettin et al. 1980.
     Verified by: tests/exact/test_lyapunov_exponents.py::test_lorenz
@@ -152,9 +157,10 @@ class _Place(NamedTuple):
     Attributes
     ----------
     system : the system that starts at the state there
-    directions : (n, r) those that are not forgotten, orthonormal in units of the sizes
-    columns : (r,) their numbers, from 0 to n - 1
-    growth : (n,) logarithm since the average began; -inf for those that are forgotten
+    directions : (n, r) the columns of Q that stick has not removed, orthonormal in states that are
+        divided by their sizes
+    columns : (r,) numbers of these directions, from 0 to n - 1
+    growth : (n,) sum of log R_ii since the average began; -inf for removed directions
     """
 
     time: float
@@ -169,9 +175,9 @@ class _Motion:
 
     Attributes
     ----------
-    sizes : (n,) of the states
-    length, longest : of segments
-    places : ends of the segments so far
+    sizes : (n,) largest values of the states, by which they are divided
+    length, longest : length of the next segment, and largest length
+    places : the start, and the ends of the segments so far
     """
 
     def __init__(self, system: Any, method: Any, start: float, longest: float) -> None:
@@ -201,7 +207,7 @@ class _Motion:
         """Begin the average here, with all directions."""
         place, n = self.places[-1], self.sizes.size
         r = len(place.columns)
-        # those that are forgotten may be so no more: the complement of the others
+        # removed directions are replaced by an orthonormal basis of the complement of the others
         rest = np.linalg.svd(place.directions)[0][:, r:]
         directions = np.hstack([place.directions, rest])
         columns = tuple(range(n))
@@ -210,12 +216,13 @@ class _Motion:
     def follow(self, until: float) -> None:
         """Follow the motion and its directions to a time, or to the first one without derivatives.
 
-        Segments are halved where directions part too far, where one is forgotten, which a fast
-        decay only resembles, and at a time without derivatives, which the end of a segment may
-        cause.
+        A segment is halved in two cases: a factor R_ii, which is zero or very small, is beyond
+        `_SPREAD` (a fast decay is thereby distinguished from a removed direction); or the segment
+        has no derivatives, which may be due to an event at its end.
         """
-        # where an event lies in (t, hard], segments are no shorter than `least`: halving on would
-        # lead to starts within rounding of the event
+        # an event in (t, hard] may cause the small factor: segments up to `hard` are no shorter
+        # than `least`, because halving further would lead to starts within rounding of the event.
+        # `returned` is the last end of a segment that was taken back, because an event lies there
         hard, least, returned = -np.inf, 0.0, -np.inf
         while self.places[-1].time < until and not self.failures:
             place = self.places[-1]
@@ -252,7 +259,8 @@ class _Motion:
         growth, columns, factors = place.growth.copy(), list[int](), list[float]()
         basis = np.zeros((len(matrix), 0))
         for column, image in zip(place.columns, (matrix @ place.directions).T, strict=True):
-            # twice: the first leaves rounding of the whole in what is small
+            # orthogonalised twice: after the first time a small image still contains rounding
+            # errors of the size of the whole image
             for _ in range(2):
                 image = image - basis @ (basis.T @ image)
             factor = float(np.linalg.norm(image))

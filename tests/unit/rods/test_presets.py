@@ -363,4 +363,4 @@ def test_a_file_names_what_it_does_not_know():
     assert "Pinned" in str(caught.value)
     with pytest.raises(st.ScenarioError) as caught:
         read_scenario(text.replace('"Helix"', '"Pinned"'))
-    assert "how an end is held, but this table describes a centreline" in str(caught.value)
+    assert "a support of an end, but this table describes a centreline" in str(caught.value)

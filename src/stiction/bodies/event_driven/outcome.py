@@ -117,7 +117,7 @@ def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...
             drift,
             _DRIFT,
             "largest drift of a closed gap in a step, over the smallest thickness; a smaller rtol "
-            "lessens it",
+            "reduces it",
             at_drift,
         ),
     )

@@ -41,7 +41,7 @@ _RADIUS = Positive("m", _WHY, "give 0.1.")
 _LENGTH = Positive("m", "the core of a capsule is a segment.", "give 0.2, or a Sphere.")
 _SIDE = Positive("m", _WHY, "give 1.0.")
 _NORMAL = Components(
-    "1", "it points out of the solid side.", "give [0, 0, 1].", counts=(3,), direction=True
+    "1", "it points out of the solid.", "give [0, 0, 1].", counts=(3,), direction=True
 )
 
 

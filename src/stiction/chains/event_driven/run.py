@@ -412,11 +412,11 @@ class EventDrivenIntegrator:
         return self.trajectory.trajectory(self.problem, (self.law, self.load_call))
 
     def _longest_sampling(self) -> Quantity:
-        """Return the longest step on which a user's load is sampled, 11 times."""
+        """Return the longest step; a user's load is sampled at 11 times of a step."""
         longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
         if self.method.max_step is not None:
             longest = min(longest, self.method.max_step)
-        meaning = "longest step on which a user's load is sampled, 11 times; shorter features "
+        meaning = "longest step; a user's load is sampled 11 times in a step, and shorter features "
         meaning += "can be missed: name them in UserLoad.breakpoints or set max_step"
         return Quantity(longest, "s", meaning)
 

@@ -198,7 +198,7 @@ def _check_functions(
             repr(name),
             "a parameter of the linear parts and sines of a load, not of its `function`",
             "derivatives by a parameter of a user's function of time are not implemented.",
-            "difference two runs, or write the load with Ramp, Sine and PiecewiseLinear.",
+            "compare two runs, or write the load with Ramp, Sine and PiecewiseLinear.",
         )
 
 

@@ -1,8 +1,10 @@
 """Sliding of an adhesive cap: the statements of section 5 of the paper beside our runs.
 
-A soft cap is pressed on a rigid plate and sheared. The paper states how the contact length L
-decreases with the tangential force F: L = L0 - xi F^2, with xi ~ L0^beta. `Fit` computes these
-numbers from a run; each function returns the rows of one figure with verdicts.
+A soft cap is pressed on a rigid plate and sheared. The paper states how the contact length L_c
+decreases with the tangential force F_t from its value L_c0 before shear: L_c = L_c0 - xi F_t^2,
+with xi ~ L_c0^beta over several normal forces, and more generally 1 - L_c / L_c0 ~ F_t^eta. `Fit`
+computes xi and eta from a run, `fit` computes beta from several; each function `figure_...` returns
+the rows of one figure with verdicts. L0 is the unit of length, E Young's modulus.
 
 Source: Mergel, Scheibert, Sauer 2021, section 5, Figs. 12 to 14 and S1.
 """
@@ -32,6 +34,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# largest tension of the adhesion law [E]
 T_MAX = 0.165
 # contact length at pull-off without shear, as the paper gives it [L0]
 DETACH = 4.42

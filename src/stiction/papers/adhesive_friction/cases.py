@@ -40,6 +40,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# curves over the load steps: lengths in L0 (or R), forces per width in E L0, the fracture energy
+# (work minus stored energy per peeled length) in E L0; `stiction.solids.outcome.run` defines them
 _CURVES = (
     "displacement",
     "force_x",
@@ -52,6 +54,7 @@ _CURVES = (
     "fracture_energy",
     "normal_displacement",
 )
+# columns of the surface points; `slides` is 0 without friction, 1 in stick and 2 in slip
 _PROFILE = ("surface_x", "surface_y", "gap", "normal_traction", "tangential_traction", "slides")
 _ENDS = ("-profile", "-stress", "-base")
 # cases whose deformed bodies are drawn (Figs. 6 and 9), so that their whole run stays in memory
@@ -379,11 +382,11 @@ def _read(path: Path) -> dict[str, Floats]:
 
 
 class Study:
-    """Curves by name of case, each run once and when first asked for.
+    """Curves by name of case; each case is solved once, when its curves are first needed.
 
     Parameters
     ----------
-    full : the paper's sizes; else quick ones
+    full : whether meshes have the paper's sizes instead of the quick ones
     folder : curves are read from here; with None they are computed and cached in memory
     solved : function that solves a case, given its name and the case
     """

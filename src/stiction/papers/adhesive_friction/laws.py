@@ -1,7 +1,9 @@
 """Laws of adhesion and friction alone, without bodies: figures 2 to 5 of the paper.
 
 Traction over gap of the Lennard-Jones law, sliding thresholds of the models DI and EA, and the
-return map at fixed gaps. Lengths are in r0, tractions in T0 = A_H / (2 pi r0^3).
+return map at fixed gaps. The laws themselves, with their formulas, are in `laws.adhesion` and
+`laws.adhesive_friction`. Lengths are in r0, tractions in T0 = A_H / (2 pi r0^3), with the Hamaker
+constant A_H; g_eq is the gap at zero traction, g_max that at the largest tension T_max.
 
 Source: Mergel, Scheibert, Sauer 2021, Figs. 2 to 5.
 """

@@ -21,6 +21,7 @@ __all__ = ["figure_7", "figure_8", "gamma_at", "nucleation", "strip_curves", "st
 
 Floats = npt.NDArray[np.float64]
 
+# defaults of `StripPeeling`: largest tension [E], work of adhesion [E L0], adhering length [L0]
 T_MAX, W_ADH, LENGTH = 0.0617849, 0.0153324, 150.0
 # loss of contact length from which a peeling front is counted [L0]
 _LOST = 1.0
@@ -28,7 +29,7 @@ HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
 
 
 def verdict(holds: object, partly: object = False, because: str = "") -> str:
-    """Return the words of a verdict."""
+    """Return the words of a verdict: it holds, else it holds partly, else it does not hold."""
     word = HOLDS if holds else (PARTLY if partly else FAILS)
     return f"{word}: {because}" if because else word
 
@@ -142,13 +143,13 @@ def _plateau(di: Curves, ea: Curves) -> list[Row]:
     p = di.profile(10.0)
     adheres = p["gap"] < 0.29
     slides = adheres & (p["slides"] == 2.0)
-    # tractions are given per reference area, tau counts per current one
+    # tractions are forces per reference area; tau is a force per current area
     shear = np.abs(p["tangential_traction"] / p["stretch"])[slides] / (0.01 * T_MAX)
     ours = f"{shear.min():.4f} to {shear.max():.4f} tau (u = 10)" if shear.size else "none slides"
     q = ea.profile(10.0)
     beside = np.interp(p["coordinate"], q["coordinate"], q["normal_traction"])
     difference = np.abs(p["normal_traction"] - beside).max() / T_MAX
-    # at the start there is no slip yet, and in the last jump all of it slides in both
+    # both ends are left out: at the start nothing slides, and in the last jump everything does
     u = di["displacement"]
     both = (u > 0.0) & (u < 0.99 * min(_gone(ea), _gone(di)))
     last = np.abs(di["sliding_length"] - np.interp(u, *_slid(ea)))[both].max()
@@ -320,7 +321,7 @@ def _fracture(ea: dict[float, Curves]) -> list[Row]:
 
 def _jump(c: Curves) -> float:
     u, gamma, at = c["displacement"], c["fracture_energy"], c.numbers["full_sliding_at"]
-    # the derivative is taken over a few rows: keep clear of the jump by as many
+    # the fracture energy is a difference quotient over a few rows, which must not span the jump
     before = (u > at - 8.0) & (u < at - 3.0) & np.isfinite(gamma)
     after = (u >= at) & (u < at + 12.0) & np.isfinite(gamma)
     if not before.any() or not after.any():

@@ -54,7 +54,10 @@ def _run(model: type[EA] | type[DI], mu: float, full: bool) -> Run:
 
 
 def _curve(run: Run, name: str) -> tuple[Floats, Floats]:
-    """Return the displacement of the end along its direction, and a force [E T L0]."""
+    """Return the displacement of the end at 45 degrees [L0], and a force [E T L0].
+
+    The variable `displacement` is one of its two equal components.
+    """
     along = np.sqrt(2.0) * np.asarray(run.variables["displacement"].values)
     return along, np.asarray(run.variables[name].values)
 
@@ -67,7 +70,10 @@ def _largest_difference(mu: float, name: str, full: bool, upto: float = np.inf) 
 
 
 def _ended_early(mu: float, full: bool) -> str:
-    """Return which runs ended early and where; "" if none did. A part of a run judges nothing."""
+    """Return which runs ended early and where; "" if none did.
+
+    The result replaces the verdict, because a part of a run cannot confirm a statement.
+    """
     ends = []
     for model in (EA, DI):
         run = _run(model, mu, full)

@@ -471,9 +471,9 @@ def _undetermined(history: StringHistory, path: Path, twin: Path) -> StringHisto
         if twin.now.flag == twin.kernels.REACHED
         else f"ends at {twin.end + start:.4g}"
     )
-    doubt = f"not determined: here near {path.end + start:.4g}; with twice the step it {other}"
+    doubt = f"not determined: near {path.end + start:.4g}; with twice the step the run {other}"
     return replace(
-        history, reason=f"{history.reason.split(' at t =')[0]}; when is {doubt}", doubt=doubt
+        history, reason=f"{history.reason.split(' at t =')[0]}; its time is {doubt}", doubt=doubt
     )
 
 

@@ -147,7 +147,7 @@ class Contact(Declared):
                 raise ModelError(f"Contact.{name}", got, needs, why, "leave it out.")
         if self.partner == self.boundary:
             got, needs = "a boundary that touches itself, with Signorini", "another boundary"
-            why = "multipliers belong to the nodes of one side, the other side has none."
+            why = "multipliers belong to the nodes of one side; the other side has none."
             try_ = "take a law with a stiffness, such as LennardJones, for self-contact."
             raise ModelError("Contact.partner", got, needs, why, try_)
 

@@ -287,7 +287,7 @@ class MovingProblem(Problem):
             positions = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
             exists = keys[positions] == wanted
             if not exists[part.data != 0.0].all():
-                raise KeyError("the tangent lacks places of masses or dampers")
+                raise KeyError("the pattern of the tangent lacks entries of masses or dampers")
             self._entries_by_name[name] = entries = (owner, np.where(exists, positions, -1))
         positions = entries[1]
         np.add.at(matrix.data, positions[positions >= 0], factor * part.data[positions >= 0])

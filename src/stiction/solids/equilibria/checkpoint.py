@@ -300,7 +300,8 @@ def _check_samples(saved: Arrays) -> None:
             continue
         sample, step = saved["row_curves"][i], saved["steps_curves"][at]
         if not np.array_equal(sample, step, equal_nan=True):
-            raise refused("steps_curves", f"other numbers at time {t} than row_curves", "the same")
+            got = f"numbers at time {t} that differ from row_curves"
+            raise refused("steps_curves", got, "the same")
     if "row_point_gap" in saved:
         # a point without a closest point has an infinite gap and no traction
         no_partner = np.isinf(saved["row_point_gap"])

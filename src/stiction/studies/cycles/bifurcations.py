@@ -1,10 +1,13 @@
 """Bifurcations of periodic orbits: test functions of multipliers, and changes of the event order.
 
 At a fold, a flip (period doubling) or a Neimark-Sacker bifurcation, a test function of the Floquet
-multipliers changes its sign. At a sliding bifurcation the order of events changes: between two
-events of one switching surface a segment appears whose length grows from zero. The modes before,
-between and after these two events determine the kind of the sliding bifurcation. `branch` locates
-the bifurcations.
+multipliers mu_i changes its sign (without the trivial multiplier of an autonomous orbit):
+
+    fold  prod_i (1 - mu_i),   flip  prod_i (1 + mu_i),   Neimark-Sacker  prod_(i<j) (1 - mu_i mu_j)
+
+At a sliding bifurcation the order of events changes: between two events of one switching surface a
+segment appears whose length grows from zero. The modes before, between and after these two events
+determine the kind of the sliding bifurcation (`_kind`). `branch` locates the bifurcations.
 
 Source: Kuznetsov 2004, section 10.2 (test functions); di Bernardo et al. 2008, chapter 8.
 """
@@ -33,6 +36,7 @@ __all__ = [
     "verified",
 ]
 
+# labels of events of a flow, such as "cross 1: + to -", and of a chain, such as "slip+ 2"
 _LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
 _BEGUN = re.compile(r"(slip\+|slip-|stick) (\d+)")
 _STICK = "slide"
@@ -174,6 +178,13 @@ def change_of_order(one: Cycle, other: Cycle) -> str:
 
 
 def _kind(first: _Change, second: _Change) -> str:
+    """Return the kind of bifurcation at which two consecutive events of a contact merge.
+
+    With the free modes a and b, and s for sliding, the modes before, between and after are
+
+        a s a  grazing-sliding      a s b  crossing-sliding      s a s  adding-sliding
+        a b s or s a b  switching-sliding                        a b a  grazing
+    """
     if first.after == second.before == _STICK:
         return "grazing-sliding" if first.before == second.after else "crossing-sliding"
     if first.before == second.after == _STICK:
@@ -231,7 +242,7 @@ def _change(order: Sequence[str], k: int) -> _Change | None:
 
 
 def bend(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
-    """Return how much the slope of y over x changes, over the slope; 0 of two points."""
+    """Return the largest change of the slope dy/dx over the largest slope; 0 for two points."""
     slopes = np.diff(y) / np.diff(x)
     largest = float(np.abs(slopes).max())
     return float(np.ptp(slopes)) / largest if largest > 0.0 else 0.0

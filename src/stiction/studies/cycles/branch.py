@@ -1,10 +1,10 @@
 """Branches of periodic orbits over a parameter, by pseudo-arclength continuation.
 
-The equations are those of multiple shooting (`shooting`). An arc of the orbit is a run with located
-events, so that the order of events may change along the branch. Where it changes, the map over one
-period is continuous and its derivatives jump. Newton's method then converges on the far side of the
-change, and the change is located by bisection of the step or by its own equations (`sliding`).
-Folds, flips and Neimark-Sacker bifurcations are zeros of test functions (`bifurcations`).
+The unknowns u (states at the nodes, period, parameter) solve the equations of `shooting`. An arc of
+the orbit is a run with located events, so that the order of events may change along the branch. At
+a change the map over one period is continuous and its derivatives jump. Newton's method converges
+beyond it; bisection of the step, or the equations in `sliding`, then locate the change. Folds,
+flips and Neimark-Sacker bifurcations are zeros of the test functions in `bifurcations`.
 
 Source: Keller 1977; Seydel 2010, chapter 4 and section 7.8; Dankowicz and Schilder 2013.
 """
@@ -580,7 +580,7 @@ class _HalfBranch(Half):
         return float((spans[0] * spans[1]).sum()) < 0.0
 
     def _vanished(self) -> bool:
-        """End the branch of an autonomous orbit of which next to nothing is left.
+        """End the branch of an autonomous orbit whose amplitude has nearly vanished.
 
         Without symmetry no orbit lies beyond the equilibrium, and steps would shrink for ever.
         """

@@ -1,7 +1,9 @@
 """Periodic orbits and their Floquet multipliers, found by multiple shooting from a guess.
 
-`shooting` has the equations and their source. For an autonomous system, the period of the guess
-comes from a recurrence of events in a run; under a periodic force the period is given.
+`shooting` has the equations and their source. A Floquet multiplier is an eigenvalue of the
+monodromy matrix, the derivative of the state after one period by the state at its start. For an
+autonomous system, the period of the guess is the time between two events with nearly equal states
+in a run; under a periodic force the period is given.
 """
 
 from __future__ import annotations
@@ -216,7 +218,7 @@ def find_cycle(
             f"{where}.guess", guess, size=n, per="state", why=why, try_=f"give {n} numbers."
         )
         if period is None:
-            # a multiplier near -1: a state near the orbit returns more closely after two turns
+            # with a multiplier near -1, a run returns more closely after two periods than after one
             cycle = solved(*_from_recurrence(system, method, state, nodes, settle))
             turns = _turns(cycle)
             return part_of(cycle, turns) if turns > 1 else cycle

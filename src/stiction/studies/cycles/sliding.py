@@ -59,8 +59,9 @@ class Break(NamedTuple):
     Attributes
     ----------
     surface : index of the switching surface, from 0
-    what : index of the event function of the mode before that vanishes at the event; see
-        `flow.rates.event_values`
+    what : index of the event function of the mode before that vanishes at the event, as in
+        `flow.rates.event_values`: surface i has the entry i (h_i = 0, or in sliding L_+ h_i = 0)
+        and the entry m + i (in sliding L_- h_i = 0), with i from 0 and m surfaces
     after : sign of the switching function in the next segment; 0 for sliding
     """
 
@@ -267,8 +268,10 @@ def sliding_orbit(
 
 
 def _guess(fewer: Cycle, merged: Merged, parameter: str) -> tuple[SlidingOrbit, Floats] | None:
-    """Return the equations and a guess of the unknowns."""
+    """Return the equations and a guess of the unknowns: the orbit with fewer events."""
     events, m = list(fewer.events), fewer.system.compiled.m
+    # a and b are the signs of h before and within the segment that vanishes; `marginal` is the mode
+    # whose Lie derivative L h vanishes at the bifurcation
     surface, (a, b) = int(merged.contact) - 1, (_SIGNS[merged.before], _SIGNS[merged.between])
     marginal = _SIGNS[merged.after] if b == 0.0 else b
     if merged.label is None and a != 0.0:
@@ -277,6 +280,7 @@ def _guess(fewer: Cycle, merged: Merged, parameter: str) -> tuple[SlidingOrbit, 
     if any(label is None for label in labels):
         # the label belongs to a kink of the field, or to events of several surfaces at once
         return None
+    # position of the critical event; without an event on this side, one is inserted
     if merged.label is None:
         place = int(np.searchsorted([event.time for event in events], merged.time))
         events.insert(place, EventTangent(merged.time, "", merged.state, np.empty(0)))
@@ -287,6 +291,7 @@ def _guess(fewer: Cycle, merged: Merged, parameter: str) -> tuple[SlidingOrbit, 
             return None
         period = fewer.period
         place = min(same, key=lambda k: _cyclic(events[k].time - merged.time, period))
+    # break k ends the mode `now` of all surfaces and begins that of segment k
     sides = np.tile(_sides_at_start(fewer), (len(events), 1))
     breaks = list[Break]()
     now = sides[0].copy()

@@ -113,7 +113,10 @@ def _columns(run: Tangents, events: int) -> tuple[Floats, Floats]:
 
 
 def _extrapolated(rows: Floats, count: int, power: float = 1.0) -> Floats:
-    """Return the limit at distance 0 by a polynomial in distance^power through `count` rows."""
+    """Return the limit at distance 0 by a polynomial in distance^power through `count` rows.
+
+    Its weights are Lagrange's at zero: w_p = product over q of q / (q - p).
+    """
     points = _POINTS[:count] ** power
     weights = [np.prod([q / (q - p) for q in points if q != p]) for p in points]
     found: Floats = np.asarray(weights) @ rows[:count]

@@ -1,6 +1,10 @@
 """Global sensitivity: Sobol's indices of a study with the design of Saltelli.
 
-The indices give the fraction of the variance of a result that is due to each swept field.
+The indices give the fraction of the variance of a result Y that is due to each swept field X_i:
+
+    first order  S_i = V(E(Y | X_i)) / V(Y),   total  T_i = 1 - V(E(Y | all fields but X_i)) / V(Y).
+
+SciPy estimates them from the samples A, B and AB_i of the design `designs.Saltelli`.
 """
 
 from __future__ import annotations
@@ -77,6 +81,7 @@ def sobol_indices(
         needs, why = "two fields or more", "one field has all the variance: its indices are 1."
         try_ = "vary a second field; study.table has the results of one."
         raise ModelError("sobol_indices", "a study of one field", needs, why, try_)
+    # rows: the results of A, of B, and of AB of each field
     parts = values.reshape(size + 2, -1)
     # a constant result has no variance
     if not np.ptp(values) > 0.0:
