@@ -2,7 +2,8 @@
 
 `Flow` allocates and initialises the arrays that `state` defines; `trajectory` passes them to the
 kernels. The codes are the results of `advance`: the end of the run, a bound on the work, or an
-event that the caller must handle.
+event that the caller must handle. A flow has n states, m surfaces, k kink functions and q energies
+(work, friction heat, viscous heat; q is 3 or 0); y = (x, t, W) has n + 1 + q components.
 """
 
 from __future__ import annotations
