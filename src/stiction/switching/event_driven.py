@@ -32,12 +32,7 @@ from stiction.switching.flow import records as r
 from stiction.switching.flow.state import Event
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
-from stiction.switching.nonuniqueness.choices import (
-    LossPoint,
-    Start,
-    side_continuations,
-    starts,
-)
+from stiction.switching.nonuniqueness.choices import LossPoint, Start, side_continuations, starts
 from stiction.switching.nonuniqueness.exits import dwell_time
 from stiction.switching.nonuniqueness.initial_modes import start_sides
 from stiction.switching.nonuniqueness.intersections import (
@@ -483,11 +478,10 @@ class _Integrator:
     def _at_loss(
         self, kind: str, surface: int, other: int = -1, directions: int = 0, margin: float = np.inf
     ) -> Status | None:
-        """Continue from a loss as the policy chooses; return the status if the run ends there.
+        """Continue from a `LossPoint` as the policy chooses; return the status if the run ends.
 
         Parameters
         ----------
-        kind, surface, other, directions : as in `LossPoint`
         margin : distance from the loss over the error of the run; below 1 it is undecided
         """
         path = self.path
@@ -540,25 +534,33 @@ class _Integrator:
 
     def _add_energies(self, start: Start) -> None:
         """Add the work and heat of the straight motion from a codimension-2 line to the start."""
-        flow, c = self.path.flow, self.system.compiled
-        if flow.progress.q:
-            spent = np.empty(3)
-            signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
-            call_arrays(c.power, start.x.copy(), signs, c.params, spent)
-            flow.y[c.n + 1 :] += start.wait * spent
+        signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
+        self.path.flow.y[start.x.size + 1 :] += start.wait * self._power(start.x, signs)
+
+    def _power(self, x: Floats, signs: Floats) -> Floats:
+        """Return (3,) rates of work, friction heat and viscous heat; (0,) without energies."""
+        c, power = self.system.compiled, np.empty(int(self.path.flow.progress.q))
+        if power.size:
+            call_arrays(c.power, x.copy(), signs, c.params, power)
+        return power
 
     def _fill_equilibrium(self, loss: LossPoint) -> None:
-        """Save the constant state of an equilibrium until the end."""
-        flow = self.path.flow
-        n = self.system.compiled.n
+        """Save the constant state of an equilibrium until the end.
+
+        Dampers may dissipate energy there, which the external work supplies.
+        """
+        flow, n, end = self.path.flow, self.system.compiled.n, self.request.t_end
+        power = self._power(loss.x, np.zeros(loss.sides.size))
+        power[:1] = power[2:]
         states = flow.saved_states[int(flow.progress.saves) :]
         states[:, 1 : n + 1] = loss.x
-        states[:, n + 1 :] = flow.y[n + 1 :]
+        states[:, n + 1 :] = flow.y[n + 1 :] + (states[:, :1] - loss.t) * power
+        flow.y[n + 1 :] += (end - loss.t) * power
         signs = flow.saved_signs[int(flow.progress.saves) :]
         signs[:] = loss.sides
         signs[:, loss.surface] = 0.0
         flow.progress.saves = flow.save.size
-        flow.y[n] = self.request.t_end
+        flow.y[n] = end
 
     def _fill_passage(self, loss: LossPoint, start: Start) -> None:
         """Save the motion from a two-fold to an exit, integrated backward from the exit."""
@@ -760,10 +762,7 @@ class _Integrator:
             events=events,
             states=states,
             losses=self.losses,
-            stats={
-                "steps": int(flow.progress.steps),
-                "rejected": int(flow.progress.rejected),
-            },
+            stats={"steps": int(flow.progress.steps), "rejected": int(flow.progress.rejected)},
             status=status,
             reason=self.reason,
             futures=futures,
