@@ -294,16 +294,17 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         why="it is the end time of the futures.",
         try_="give a time such as 10.0.",
     )
-    normal = system.gradient(x)[0]
-    worst = 0.0
+    # in scaled states, so that the ratio does not depend on the units of the states
+    scale, worst = np.asarray(system.compiled.scale), 0.0
+    normal = system.gradient(x)[0] * scale
     for side in (1.0, -1.0):
         signs = sides_at(system, x)
         signs[0] = side
-        rate = system.field(x, signs)
+        rate = system.field(x, signs) / scale
         speed = float(np.linalg.norm(normal) * np.linalg.norm(rate))
         worst = max(worst, abs(float(normal @ rate)) / max(speed, 1e-300))
     distance = abs(float(system.surfaces_at(x)[0]))
-    near = _ON_SURFACE * float(np.abs(normal) @ np.maximum(np.abs(x), system.compiled.scale))
+    near = _ON_SURFACE * float(np.abs(normal) @ np.maximum(np.abs(x) / scale, 1.0))
     if not (worst <= _TANGENT and distance <= near):
         raise ModelError(
             "futures.x_star",

@@ -209,11 +209,12 @@ class _Hopper:
         if np.max(np.abs(y[: self.n]) / self.scale) <= _FAR:
             return False
         x, gap = self._at(y), 0.0
-        normal = self.system.gradient(x)[self.surface]
+        # in scaled states, as in `flow.surfaces.surface_speed`
+        normal = self.system.gradient(x)[self.surface] * self.scale
         for side in (1.0, -1.0):
             signs = self.signs.copy()
             signs[self.surface] = side
-            field = self.system.field(x, signs)
+            field = self.system.field(x, signs) / self.scale
             size = float(np.linalg.norm(normal) * np.linalg.norm(field))
             gap = max(gap, abs(float(normal @ field)) / size)
         return gap > _BEYOND * NEXT_TO_TWO_FOLD
