@@ -213,6 +213,7 @@ class Funnel(Record):
         return funnel_figure(self)
 
     def _interval_of(self, t: float) -> tuple[int, float]:
+        """Return the number of the interval of the grid with time t, and the fraction of it."""
         if not 0.0 <= t <= self.horizon:
             raise ModelError(
                 "Funnel",
@@ -278,6 +279,7 @@ def futures(
 
 
 def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon: float) -> Floats:
+    """Return (n,) the two-fold; ModelError unless h, L+ and L- are zero there."""
     n = len(system.state_names)
     x = numbers(
         "futures.x_star",
@@ -371,6 +373,7 @@ def _record(
     kind: str,
     end: float,
 ) -> dict[str, Any]:
+    """Return one future: the entries of `Funnel` by name, without the axis of futures."""
     return {
         "exits": exit_.x,
         "dwell": exit_.dwell,
@@ -440,6 +443,7 @@ def _funnel_of(
     records: list[dict[str, Any]],
     edge: Floats,
 ) -> Funnel:
+    """Return the futures of all rays, one record each, as arrays."""
     columns = {name: [record[name] for record in records] for name in records[0]}
     return Funnel(
         x_star=x,

@@ -169,11 +169,13 @@ def funnel_exits(
 
 
 def _on_surface(wheel: WheelOnTurntable, r: Floats, slip: Floats) -> Floats:
+    """Return (k, 3) the states with h = 0 at r [m] and omega - omega0 = `slip` [rad/s], by (9)."""
     sin, cos = wheel.params[0].sin, wheel.params[0].cos
     return np.column_stack([r, slip * (wheel.d - r * cos / sin), wheel.omega0 + slip])
 
 
 def _escapes(wheel: WheelOnTurntable, x: Floats) -> Flags:
+    """Return (k,) whether L- < 0 < L+ at points of the surface."""
     from stiction.switching.wheel.return_kernels import surface_lie
 
     out = np.empty((len(x), 2))
@@ -182,6 +184,7 @@ def _escapes(wheel: WheelOnTurntable, x: Floats) -> Flags:
 
 
 def _none(r_low: float, r_high: float, got: str) -> ModelError:
+    """Return the error for a range of r without a bounded escaping region."""
     return ModelError(
         "escaping_points",
         f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",
