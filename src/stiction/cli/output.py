@@ -52,6 +52,7 @@ def put_json(value: object) -> None:
 
 
 def _plain(value: object) -> object:
+    """Return a value of the types of JSON: arrays become lists, NaN and infinity None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
