@@ -52,6 +52,7 @@ class Bar:
                 self._bar.stop()
 
     def _open(self) -> None:
+        """Show the bar, unless the run is over already."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -412,6 +412,7 @@ class Run:
         return self._output("save").save(self, Path(path), overwrite)
 
     def _output(self, asked: str) -> Output:
+        """Return the object that draws and saves the run; ModelError if there is none."""
         if self.output is None:
             got, needs = "a run that a method returned directly", "a run of `stiction.solve`"
             why = "only a run that `stiction.solve` returned can be drawn and saved."

@@ -202,6 +202,7 @@ class RelayFeedback(SwitchingSystem):
         return np.asarray(c / np.linalg.norm(c))
 
     def _check_plant(self) -> None:
+        """Refuse a plant that is given in part, twice, or in numbers of different sizes."""
         given = {name: getattr(self, name) for name in ("matrix", "input", "output")}
         if all(part is None for part in given.values()):
             return

@@ -157,6 +157,7 @@ class TwoFold(Record):
 
     @property
     def _pair(self) -> tuple[float, float]:
+        """J1 and J2; ModelError unless both folds are invisible."""
         j1, j2 = self.J1, self.J2
         if j1 is None or j2 is None:
             raise ModelError(

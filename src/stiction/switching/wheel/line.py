@@ -203,9 +203,9 @@ def line_changes(
 def _slip_ray(
     wheel: WheelOnTurntable, x: Floats, angle: float, growth: float, slope: float, side: float
 ) -> LineRay:
+    """Return a ray of slip; the numbers are those of `parameters.Ray`."""
     from stiction.switching.wheel.kernels import tyre_contact
 
-    """Return the ray at an angle on one side of h = 0, from the numbers of `parameters.Ray`."""
     p = wheel.params
     force, moment = tyre_contact(side, math.sin(angle), math.cos(angle), p)
     mode = "+" if side > 0.0 else "-"
