@@ -77,8 +77,8 @@ _NEAR_START = 0.02
 _SHORTEST = 1e-11
 # `first_event` returns this if the step is too long to resolve a function
 UNRESOLVED = -2
-# if the ratio of the smallest to the largest sample exceeds this, the interpolant has no root: the
-# Lebesgue constant of the nodes on [0, 1] is below 2.8
+# the interpolant has no root if the smallest sample m over the largest one M exceeds this: the
+# Lebesgue constant of the nodes on [0, 1] is below 2.8, and (M + m) / 2 > 2.8 (M - m) / 2
 _NO_ROOT = 1.8 / 3.8
 
 

@@ -131,6 +131,8 @@ class Probe:
         slopes, doubts = [], []
         with np.errstate(invalid="ignore", over="ignore"):
             coefficients = np.einsum("kj,rjc->rkc", _TO_COEFFICIENTS, samples)
+            # rounding error of a coefficient; `left_out` is the truncation error of an interpolant,
+            # the largest of the next four coefficients
             noise = np.sqrt(np.mean(coefficients[:, -_TAIL:] ** 2, axis=1))
             for degree in _DEGREES:
                 left_out = np.abs(coefficients[:, degree : degree + 4]).max(axis=1)

@@ -52,6 +52,8 @@ _METHOD = EventDriven(rtol=1e-10)
 _NEAREST, _FARTHEST = 1e-7, 1e-4
 # distance of a second orbit whose return gives the slope of the map by a difference [m]
 _APART = 1e-5
+# largest time until a return in `line_orbits` [time unit]
+_LONGEST = 500.0
 # largest speed of a final state that counts as an equilibrium [scale / time unit]
 _SPEED_AT_REST = 1e-6
 # signs of h for each `LineExit`, 0 in sliding
@@ -389,7 +391,7 @@ class _Orbits:
             np.concatenate(begin),
             np.concatenate(signs),
             np.concatenate(dwell),
-            500.0,
+            _LONGEST,
             self.method,
             None,
         )
