@@ -1,4 +1,7 @@
-"""Printing to standard output, also if it is closed, or is a pipe whose reader has ended."""
+"""Printing to standard output, also if it is closed, or is a pipe whose reader has ended.
+
+All subcommands print by `put` or `put_json`. `main` calls `open_streams` first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A progress bar on standard error for runs that take longer than half a second."""
+"""A progress bar on standard error for runs that take longer than half a second.
+
+A `Bar` is a context and a function of the completed fraction and a note, as methods report them.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The run: all results of one solve in one immutable object.
 
-Methods create a `Run`, `stiction.solve` returns it, and `stiction.io.store` saves and loads it.
-Arrays are plain NumPy. The packages pandas, xarray and matplotlib are imported when `events`,
-`data`, `ledger` or `plot` are first used.
+Methods create a `Run` by `Run.of`, `stiction.solve` returns it, and `stiction.io.store` saves and
+loads it. `Request` has the arguments of a method besides the system. Arrays are plain NumPy. The
+packages pandas, xarray and matplotlib are imported when `events`, `data`, `ledger` or `plot` are
+first used.
 """
 
 from __future__ import annotations

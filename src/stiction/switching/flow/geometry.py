@@ -1,7 +1,14 @@
 """Gradients of switching functions by central differences of order 8: kernels.
 
-A gradient that the user gives is called instead. Two small functions follow: the scale of the time,
-and a test for finite numbers.
+For each component x_j of the state and the distance d
+
+    dh/dx_j = sum_k w_k (h(x + k d e_j) - h(x - k d e_j)) / d,    w = 4/5, -1/5, 4/105, -1/280,
+
+for k = 1 .. 4, with a check by the formula of order 6. A gradient that the user gives is called
+instead. `rates.normals` and other kernels call `gradients`. Small functions follow: scales of the
+time, and a test for finite numbers.
+
+Source: Fornberg 1988, Math. Comp. 51, 699, for the weights.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Random points of the escaping region of the wheel, and those whose orbits start at a two-fold.
 
-The escaping region is the part of h = 0 with L- < 0 < L+. Each random point is integrated backward
-in time along the sliding field; if the orbit runs into the two-fold, the point is a possible exit
-after the two-fold. `return_map` continues orbits from such exits.
+The escaping region is the part of h = 0 with L- < 0 < L+, the rates of h along the fields of both
+sides. Each random point is integrated backward in time along the sliding field; if the orbit runs
+into the two-fold, the point is a possible exit after the two-fold. `return_map` continues orbits
+from such exits. A point is a state (r [m], v [m/s], omega [rad/s]).
+
+Source: Szalai, Jeffrey 2014, (9), (18); formulas sheet, section 5 (funnel).
 """
 
 from __future__ import annotations
