@@ -616,7 +616,7 @@ class PiecewiseSmooth(SwitchingSystem):
         else:
             size = 0 if old is None else len(old)
             count = 0 if isinstance(parameters, Mapping) else np.size(parameters)
-            good, known = not named and 0 < count == size, f"{size} numbers in a row"
+            good, known = not named and 0 < count == size, f"a sequence of {size} numbers"
         if not good:
             raise ModelError(
                 "PiecewiseSmooth.with_parameters",
