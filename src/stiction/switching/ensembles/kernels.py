@@ -68,7 +68,7 @@ NO_SIDE, NO_START, STOPPED_AT = ESCAPES, 13, 14
 _OFF = 1e-6
 # a state is at a two-fold if L+ and L- over |grad h| |f| are below the first number at a start,
 # below the second at an accumulation of events
-_AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
+_AT_TWO_FOLD, _ENDS_AT_TWO_FOLD = 1e-10, 1e-5
 
 
 @kernel
@@ -235,7 +235,7 @@ def integrate_one(
                 ended = STOPPED_AT + kind
         now.events = 0
         # crossings of the surface of the last event whose limit is a two-fold
-        if code == EVENTS_ACCUMULATE and fold_gap(w, surface) <= _PILED_AT_TWO_FOLD:
+        if code == EVENTS_ACCUMULATE and fold_gap(w, surface) <= _ENDS_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended
