@@ -7,7 +7,7 @@ direction. A state slips onto the line along a ray, an invariant direction th' =
 decreases. It arrives in finite time; steps are proportional to rho, and the last part is a straight
 motion along the ray. `advance` and `rare_events` call these kernels.
 
-The event functions of the only surface are h (number 0), its second one (m = 1), and g (2 m).
+The wheel has one surface (m = 1): `functions[0].value` is |h| in slip, `functions[2 m].value` |g|.
 
 Source: formulas sheet of the paper on switching, section 7.
 """
