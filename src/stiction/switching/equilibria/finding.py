@@ -123,6 +123,7 @@ class Balance:
         if parameter is not None:
             scale.append(np.array([max(abs(system.parameter(parameter)), span) or 1.0]))
         self.scale = np.concatenate(scale)
+        # (number of the unknown, low, high, name) of the parameter; `branch` sets it
         self.limits: tuple[tuple[int, float, float, str], ...] = ()
         self._last: tuple[float, SwitchingSystem] | None = None
 

@@ -120,6 +120,17 @@ class _Family:
     """The equations G(u) = (h, L+, L-, boundary function) = 0 with the unknowns u = (x, p).
 
     It is a `VectorProblem` of `numerics.continuation`; p are one or two parameters.
+
+    Parameters
+    ----------
+    start, at : a two-fold, and (1,) or (2,) parameters there
+    spans : (1, 2) or (2, 2) lowest and highest values of the parameters
+    boundary : key of `BOUNDARIES`; None for h = L+ = L- = 0 alone
+
+    Attributes
+    ----------
+    scale : (n + 1,) or (n + 2,) sizes of the unknowns
+    limits : (number of the unknown, low, high, name) of each parameter
     """
 
     def __init__(
