@@ -2,7 +2,8 @@
 
 A module is imported when one of its names is first used, so that `import stiction` takes
 milliseconds. `stiction.catalogue` lists the names and their modules. Systems and friction laws of
-other packages (entry points) resolve like names of this package.
+other packages (entry points) resolve like names of this package. The `__init__` modules of the
+package and of its subpackages call the two functions.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Five things are derived from this table: the top-level names of `stiction`, the 
 subpackages such as `stiction.solids.Fixed`, the values of `type` in scenario files, the pages of
 the API, and the stubs for type checkers. A module is imported when one of its names is first used.
 A new system, law, load or method adds one line to the table. Other packages add laws and systems by
-entry points (`stiction._extensions`).
+entry points (`stiction._extensions`). The table is `CATALOGUE`, with one `Kind` for each kind of
+object; the functions below it search it.
 """
 
 from __future__ import annotations
@@ -670,6 +671,7 @@ def names_in(subpackage: str) -> dict[str, str]:
 
 
 def _subpackages() -> Iterator[str]:
+    """Yield the subpackage of every name that one exports."""
     for kind, k in CATALOGUE.items():
         for module in k.names.values():
             if subpackage := _subpackage(kind, module):

@@ -1,6 +1,7 @@
 """`stiction compile`: compile the Numba kernels of a system ahead of time, on all cores.
 
-Without it, the first run of a system compiles the kernels that it needs.
+Without it, the first run of a system compiles the kernels that it needs. The file `kernels.txt` in
+the folder of a system lists its kernels, one kernel with its argument types in a line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The subcommands of `stiction`, their options, and the exit codes after errors.
 
-The code of a subcommand is imported when it runs, so that the help is shown quickly.
+Each function below is one subcommand; Typer makes its options and help from the annotations and the
+docstring. The work is done by the module that the function imports when it runs, so that the help
+is shown quickly. `stiction.__main__` calls `main`.
 """
 
 from __future__ import annotations
@@ -127,6 +129,7 @@ _SYSTEM_ERROR = (
 
 
 def _version(wanted: bool) -> None:
+    """Print the version and exit, if `--version` was given."""
     if wanted:
         from stiction._version import __version__
 
@@ -218,8 +221,20 @@ def run(
     """Solve a scenario, print its one-screen summary and write its folder."""
     from stiction.cli.run import Job, run_job
 
-    flags = (not no_figures, overwrite, resume, quiet, strict)
-    job = Job(scenario, changes or (), out, *flags, checkpoint_every, format_, dpi, json)
+    job = Job(
+        scenario,
+        changes or (),
+        out,
+        figures=not no_figures,
+        overwrite=overwrite,
+        resume=resume,
+        quiet=quiet,
+        strict=strict,
+        every=checkpoint_every,
+        format=format_,
+        dpi=dpi,
+        json=json,
+    )
     raise typer.Exit(run_job(job))
 
 
@@ -398,8 +413,19 @@ def reproduce(
     """Compare a paper's figures, tables and statements with computed ones, in a report."""
     from stiction.cli.reproduce import Wanted, reproduce
 
-    flags = (overwrite, not no_figures, full, quick, json, quiet, changes or ())
-    raise typer.Exit(reproduce(Wanted(paper, figure, out, *flags)))
+    wanted = Wanted(
+        paper,
+        figure,
+        out,
+        overwrite=overwrite,
+        figures=not no_figures,
+        full=full,
+        quick=quick,
+        json=json,
+        quiet=quiet,
+        changes=changes or (),
+    )
+    raise typer.Exit(reproduce(wanted))
 
 
 @app.command("compile")

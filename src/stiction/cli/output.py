@@ -1,4 +1,7 @@
-"""Printing to standard output, also if it is closed, or is a pipe whose reader has ended."""
+"""Printing to standard output, also if it is closed, or is a pipe whose reader has ended.
+
+All subcommands print by `put` or `put_json`. `main` calls `open_streams` first.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,7 @@ def put_json(value: object) -> None:
 
 
 def _plain(value: object) -> object:
+    """Return a value of the types of JSON: arrays become lists, NaN and infinity None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -1,4 +1,7 @@
-"""`stiction plot`: draws figures and animations of a saved run into its folder `figures`."""
+"""`stiction plot`: draws figures and animations of a saved run into its folder `figures`.
+
+The format and the dots per inch are checked first, because loading a run takes time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A progress bar on standard error for runs that take longer than half a second."""
+"""A progress bar on standard error for runs that take longer than half a second.
+
+A `Bar` is a context and a function of the completed fraction and a note, as methods report them.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,7 @@ class Bar:
                 self._bar.stop()
 
     def _open(self) -> None:
+        """Show the bar, unless the run is over already."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

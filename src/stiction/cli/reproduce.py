@@ -37,7 +37,17 @@ _ALL = "all"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The arguments of `stiction reproduce`."""
+    """The arguments of `stiction reproduce`.
+
+    Parameters
+    ----------
+    paper : key of a paper, or "all"
+    figure : a figure or table; None for all of the paper
+    out : folder of the results; None for out/reproduce-PAPER
+    overwrite, figures, quiet, json : as on the command line; `figures` is False for `--no-figures`
+    full, quick : whether the sizes of the paper, or the small ones, are computed
+    changes : settings "path=value" of the scenarios of one figure
+    """
 
     paper: str
     figure: str | None = None
@@ -53,7 +63,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class _Job:
-    """Figures of one paper, and the folders that are claimed for them."""
+    """Figures of one paper, and the folders that are claimed for them.
+
+    Parameters
+    ----------
+    items : all figures and tables of the paper, by key
+    root : folder of the results
+    claims : claimed folders of the figures that are computed, by key
+    """
 
     wanted: Wanted
     items: dict[str, Item]
@@ -123,6 +140,7 @@ def _paper(job: _Job) -> tuple[int, dict[str, Any]]:
     """Compute figures of one paper, and for all of them its report; return code and result."""
     wanted, root, code = job.wanted, job.root, 0
     verdicts = read_verdicts(wanted.paper)
+    # each scenario is solved once, although several figures may show it
     runs: dict[str, Run] = {}
     result: dict[str, Any] = {"paper": wanted.paper, "items": []}
     made, begin = [], time.perf_counter()
@@ -171,6 +189,7 @@ def _paper(job: _Job) -> tuple[int, dict[str, Any]]:
     return code, result
 
 
+# entries of the provenance that the report shows
 _FACTS = (
     "stiction",
     "python",
@@ -186,5 +205,6 @@ _FACTS = (
 
 
 def _say(text: str, *, silent: bool) -> None:
+    """Print a text, unless `silent`."""
     if not silent:
         put(text)

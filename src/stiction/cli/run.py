@@ -1,5 +1,8 @@
 """The command `stiction run`: reads a scenario, solves it, saves the run and prints its summary.
 
+The steps of `run_job` are: check the arguments, read the scenario, claim the folder of the result,
+find a checkpoint, solve, save and draw, print, and return the exit code. The folder is claimed
+before the solve, so that two processes never write the same result.
 If the kernels of the system are not compiled yet and the run is small, it is solved as plain Python
 code, which is then faster than compiling.
 """
@@ -105,6 +108,7 @@ def run_job(job: Job) -> int:
 
 
 def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
+    """Solve, save, draw and print a scenario whose folder is claimed; return the exit code."""
     bare = dataclasses.replace(scenario, title="", paper="", figure="", note="")
     path, key = checkpoint_path(claim.path), write_scenario(bare)
     checkpoint = FileCheckpoint(path, key, resume=job.resume, every=job.every, warn=_say)
@@ -183,6 +187,12 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
 
 
 def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint, trial: Trial) -> Run:
+    """Solve once, with a progress bar; raise KeyboardInterrupt if the run was interrupted.
+
+    Parameters
+    ----------
+    trial : raises TooSlow if plain Python takes longer than compiling would
+    """
     quiet_numbers = np.errstate(all="ignore")
     bar = Bar(job.name, shown=not job.quiet)
     with Interrupts() as interrupts, bar, quiet_numbers, trial:
@@ -207,12 +217,14 @@ def _solved(job: Job, scenario: Scenario, checkpoint: FileCheckpoint, trial: Tri
 
 
 def _draw(run: Run, job: Job, folder: Path) -> None:
+    """Write the default figures of a run to a folder."""
     from stiction.plot import write_figures
 
     write_figures(run, folder, None, job.format, job.dpi)
 
 
 def _interrupted(job: Job, checkpoint: FileCheckpoint) -> int:
+    """Print how an interrupted run is continued; return the exit code."""
     # without --resume a file that this run has not written belongs to an earlier one
     if checkpoint.path.exists() and (job.resume or checkpoint.saved):
         _say(f"Interrupted; the last checkpoint is saved. Continue with: {job.resume_command}")

@@ -1,4 +1,8 @@
-"""Saved runs and studies on the command line: `stiction show` and `stiction verify`."""
+"""Saved runs and studies on the command line: `stiction show` and `stiction verify`.
+
+`show` prints the summary of a folder. `verify` compares its files with the digests (checksums) that
+were saved with them.
+"""
 
 from __future__ import annotations
 

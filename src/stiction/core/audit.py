@@ -2,7 +2,8 @@
 
 Each check compares a value of the run with a limit, for example the largest contact speed with the
 wave speed. Every method creates the checks of its system; the summary, the saved files and the
-command line show them.
+command line show them. A check fails if its value is beyond its limit or NaN. After a grave failure
+(see `Kind`) `core.driver` gives the run the status UNTRUSTED.
 """
 
 from __future__ import annotations

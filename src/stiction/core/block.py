@@ -1,8 +1,9 @@
 """Blocks: several runs of a study that one call of compiled code solves, with their ledgers.
 
 A member of a block is one run with its own values of the varied fields. `Method.blocks` returns
-the function that solves a block. The energy ledgers of all members are computed by array
-operations, in the same order as in `stiction.core.ledger.Ledger`, so that rounding is the same.
+the function that solves a block; `stiction.studies` calls it. The energy ledgers of all members are
+computed by array operations, in the same order as in `stiction.core.ledger.Ledger`, so that
+rounding is the same. The first axis of all arrays counts the m members.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ def ledger_of(sums: Floats, heat: Floats, algorithmic: Floats | None = None) -> 
     algorithmic : (m, times) numerical dissipation; None for none
     """
     kinetic, stored, work, viscous = (sums[:, :, k] for k in range(4))
+    # adhesive energy and impact loss are zero: 0.0 is added as in `Ledger`, for equal rounding
     scheme = np.zeros_like(kinetic) if algorithmic is None else algorithmic
     total = heat[:, :, 0] if heat.shape[2] == 1 else heat.sum(axis=2)
     energy = kinetic + stored + 0.0

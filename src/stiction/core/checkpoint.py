@@ -94,6 +94,7 @@ class Form:
         return ""
 
     def _fault_of_a_field(self, array: Array) -> str:
+        """Return the fault of the first invalid field of a structured array, "" if valid."""
         for name in array.dtype.names or ():
             column = array[name]
             inf, nan = (p if isinstance(p, bool) else name in p for p in (self.inf, self.nan))

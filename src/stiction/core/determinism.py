@@ -1,7 +1,8 @@
 """Determinism of a run: where the solution was not unique, and which solution the run followed.
 
 A Filippov system or a system with Coulomb friction may have several admissible solutions from one
-state, for example at a two-fold. Methods record each such state as a `Loss`.
+state, for example at a two-fold. Methods record each such state as a `Loss`; `Run.determinism`
+holds all of them, and the smallest distance of the run to a loss that it did not reach.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The driver of a run: `drive` checks the arguments of `solve`, runs a method, sets the status.
 
 `run_to_end` is the loop that methods of all systems share: it advances a method from pause to
-pause, reports progress and saves checkpoints.
+pause, reports progress and saves checkpoints. The sequence is
+
+    solve -> drive -> method.solve(system, request) -> run_to_end(loop of the method) -> Run.
 """
 
 from __future__ import annotations
@@ -215,6 +217,7 @@ def _check_system(system: object) -> None:
 
 
 def _span(t_span: tuple[float, float]) -> tuple[float, float]:
+    """Return start and end as floats; ModelError for a span that cannot be resolved."""
     why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
     if shape_of(t_span) != (2,):
         raise ModelError("solve.t_span", repr(t_span), "two times [s]", why, try_)
@@ -276,6 +279,7 @@ def saved_times(
 
 
 def _check_memory(count: int, size: int) -> None:
+    """Refuse a number of saved states, of `size` numbers each, that exceeds the memory bound."""
     from stiction.numerics.checks import MOST_BYTES
 
     memory = 8 * count * (size + _LEDGER_NUMBERS)

@@ -141,6 +141,7 @@ class Finite:
         return signed and bounded == _UNBOUNDED and math.isfinite(value)
 
     def _check_list(self, where: str, array: Floats, texts: Mapping[str, str]) -> None:
+        """Refuse an array that is too short, or does not increase as required."""
         many = f"at least {self.fewest} " if self.fewest > 1 else ""
         unit = f" [{self.unit}]" if self.unit else ""
         needs = f"{many}numbers{unit}{' that increase strictly' if self.rising else ''}"
@@ -151,6 +152,7 @@ class Finite:
             raise ModelError(where, got, needs, **texts)
 
     def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:
+        """Refuse a value outside the bounds."""
         low = (self.least is None or value >= self.least) and (
             self.above is None or value > self.above
         )
@@ -353,6 +355,7 @@ class Parts:
 
 
 def _with_article(name: str) -> str:
+    """Return a noun with its indefinite article."""
     return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
 
 
@@ -401,6 +404,7 @@ def _resolved(base: type, name: str, hint: Any) -> Any:
 
 
 def _rules_in(hint: Any) -> list[Rule]:
+    """Return the rules in the metadata of an `Annotated` type; none for another type."""
     return [rule for rule in getattr(hint, "__metadata__", ()) if hasattr(rule, "clean")]
 
 
@@ -412,10 +416,12 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 def _has_rule(hint: Any) -> bool:
+    """Return whether a type, or a type inside it, has a rule."""
     return bool(_rules_in(hint)) or any(map(_has_rule, _parts(hint)))
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """Return the members of a union; of another type only itself."""
     union = typing.get_origin(hint) in (types.UnionType, typing.Union)
     return typing.get_args(hint) if union else (hint,)
 

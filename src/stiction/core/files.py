@@ -50,7 +50,9 @@ UNREADABLE = (
 )
 """Exceptions that a damaged file can raise."""
 
+# time in which a child process starts [s], and slowest reading of a valid file [bytes/s]
 _LEAST_S, _BYTES_PER_S = 15.0, 10e6
+# memory of the child process besides that for the file [bytes]
 _SPARE_BYTES = 2 << 30
 
 # only the result goes to standard output; all other output of the child goes to standard error

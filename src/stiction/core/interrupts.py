@@ -1,4 +1,8 @@
-"""Interrupts that wait: a step or a file must not be left half written."""
+"""Deferred interrupts: Ctrl-C and SIGTERM take effect after a step, or a file, is complete.
+
+Methods enclose a step in `uninterrupted`, and writers of files the writing of one file. Only the
+main thread of Python receives signals, so that the context has no effect in other threads.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C to the end of the context.
+    """Defer Ctrl-C and SIGTERM to the end of the context.
 
     Within a step it would leave a state that no checkpoint may have, and within a call from HDF5 it
     would damage the file.

@@ -1,10 +1,11 @@
 """The energy ledger of a run: energies, work and dissipation, and their imbalance.
 
-    imbalance = E(t) - E(0) - W + Q_friction + Q_viscous + Q_impact + Q_algorithmic
+    imbalance = E(t) - E(t_start) - W + Q_friction + Q_viscous + Q_impact + Q_algorithmic
 
 E is the sum of the kinetic, elastic and adhesive energy. W is the work of loads and moving supports
 since the start, Q are the heats and losses since the start. The methods supply these terms. The
-imbalance of the exact solution is zero, so that its size measures the error of a run.
+imbalance of the exact solution is zero, so that its size measures the error of a run. `Run.ledger`
+shows the ledger; `core.block` has the same formulas for many runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Base classes of methods (numerical schemes), and the choice of the method for a system.
 
-Each subpackage defines its methods in its module `methods`, with the classes of the systems that
-they solve. `stiction.core.driver` selects one by `method_for`. The base classes of the policies at
-losses of determinism and at bifurcations of equilibria are here too.
+A method is a frozen dataclass: its fields are the parameters of a numerical scheme, its function
+`solve(system, request)` returns a `Run`. Each subpackage defines its methods in its module
+`methods`, with the classes of the systems that they solve. `stiction.core.driver` selects one by
+`method_for`. The base classes of the policies at losses of determinism and at bifurcations of
+equilibria are here too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The run: all results of one solve in one immutable object.
 
-Methods create a `Run`, `stiction.solve` returns it, and `stiction.io.store` saves and loads it.
-Arrays are plain NumPy. The packages pandas, xarray and matplotlib are imported when `events`,
-`data`, `ledger` or `plot` are first used.
+Methods create a `Run` by `Run.of`, `stiction.solve` returns it, and `stiction.io.store` saves and
+loads it. `Request` has the arguments of a method besides the system. Arrays are plain NumPy. The
+packages pandas, xarray and matplotlib are imported when `events`, `data`, `ledger` or `plot` are
+first used.
 """
 
 from __future__ import annotations
@@ -412,6 +413,7 @@ class Run:
         return self._output("save").save(self, Path(path), overwrite)
 
     def _output(self, asked: str) -> Output:
+        """Return the object that draws and saves the run; ModelError if there is none."""
         if self.output is None:
             got, needs = "a run that a method returned directly", "a run of `stiction.solve`"
             why = "only a run that `stiction.solve` returned can be drawn and saved."

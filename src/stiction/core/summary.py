@@ -1,7 +1,8 @@
 """The one-screen summary of a run that `print(run)` and the command line show.
 
 It lists status, results, final state, events, ledger, determinism, audit and cost. Notebooks show
-the same text as HTML.
+the same text as HTML. `screen` joins the lines of the functions below, each of which returns those
+of one subject; `Run.__str__`, `stiction run` and `stiction show` call it.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ def shown_html(run: Run) -> str:
 
 
 def _results(run: Run) -> str:
+    """Return all results as an HTML table."""
     rows = [(name, q.value, q.unit, q.meaning) for name, q in run.quantities.items()]
     return table_html(("quantity", "value", "unit", "meaning"), rows)
 
@@ -108,6 +110,7 @@ def doubts(run: Run) -> list[str]:
 
 
 def _head(run: Run) -> list[str]:
+    """Return status, audit, system, method and time span; after an early end the reason too."""
     span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
     if _scaled(run):
         span = f"scaled {span}"
@@ -155,6 +158,7 @@ def _unit(unit: str) -> str:
 
 
 def _line(label: str, text: str) -> str:
+    """Return a line with its label in the first 12 columns."""
     return f"{label:<12} {text}".rstrip()
 
 
@@ -166,6 +170,7 @@ def _unbroken(label: str, text: str) -> list[str]:
 
 
 def _wrapped(label: str, text: str) -> list[str]:
+    """Return a text as lines of `_WIDTH` characters, the first one with the label."""
     first, *others = textwrap.wrap(text, _WIDTH - 13) or [""]
     return [_line(label, first), *(_line("", line) for line in others)]
 
@@ -174,6 +179,7 @@ def _wrapped(label: str, text: str) -> list[str]:
 
 
 def _table(run: Run) -> list[str]:
+    """Return the results that have one number per mass, contact, ... as columns of a table."""
     columns = {
         name: q
         for name, q in run.quantities.items()
@@ -216,15 +222,18 @@ def _noun(run: Run, count: int) -> str:
 
 
 def _is_flat(values: Sequence[object]) -> bool:
+    """Return whether all entries are numbers or None."""
     return all(value is None or isinstance(value, int | float) for value in values)
 
 
 def _listed(quantity: Quantity) -> Sequence[object]:
+    """Return the entries of a list; none for another value."""
     value = quantity.value
     return value if isinstance(value, (list, tuple)) else ()
 
 
 def _picks(count: int) -> tuple[list[int], int]:
+    """Return the numbers of the rows that are shown, and how many are not."""
     if count <= _MOST_ROWS + 1:
         return list(range(count)), 0
     half = _MOST_ROWS // 2
@@ -232,10 +241,12 @@ def _picks(count: int) -> tuple[list[int], int]:
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return a row of the table, with its cells at the right of their columns."""
     return _INDENT + "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)).rstrip()
 
 
 def _cell(value: object, empty: str) -> str:
+    """Return a number as text, `empty` for None."""
     return empty if value is None else _short(value, 7)
 
 
@@ -243,6 +254,7 @@ def _cell(value: object, empty: str) -> str:
 
 
 def _words(run: Run) -> list[str]:
+    """Return lines for the results that are one number or word."""
     lines = []
     for name, q in run.quantities.items():
         if isinstance(q.value, (list, tuple)) or (q.value is None and not q.absent):
@@ -280,6 +292,7 @@ def _final(run: Run) -> list[str]:
 
 
 def _events(run: Run) -> str:
+    """Return the line with the number of events of each kind."""
     if not len(run.event_log):
         return _line("events", "none")
     counts = Counter(run.event_log.kind)
@@ -288,6 +301,7 @@ def _events(run: Run) -> str:
 
 
 def _ledger(run: Run) -> list[str]:
+    """Return lines for the imbalance of energy, and the final work, heats and losses."""
     energy, unit = run.energy, _unit(run.energy_unit)
     if not energy.defined:
         return [_line("ledger", "this system has no energy")]
@@ -309,6 +323,7 @@ def _ledger(run: Run) -> list[str]:
 
 
 def _determinism(run: Run) -> list[str]:
+    """Return lines for the first losses of determinism: time, kind, place and choice."""
     losses = run.determinism.losses
     if not losses:
         return _wrapped("determinism", run.determinism.words + _nearest(run))
@@ -338,6 +353,7 @@ def _nearest(run: Run) -> str:
 
 
 def _listing(places: Mapping[str, str]) -> str:
+    """Return names and texts as ", name text, name text"."""
     return "".join(f", {key} {text}" for key, text in places.items())
 
 
@@ -350,6 +366,7 @@ def _few(value: object) -> str:
 
 
 def _audit(run: Run) -> list[str]:
+    """Return lines for the checks that failed, held, or were not made."""
     failed = run.audit.failed
     lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, _clock(run))]
     if len(failed) > _MOST_FAILED:
@@ -365,6 +382,7 @@ def _audit(run: Run) -> list[str]:
 
 
 def _failure(check: Check, clock: str) -> list[str]:
+    """Return lines for a failed check: value, limit, time and meaning."""
     unit = _unit(check.unit)
     value = "" if check.value is None else f" {check.value:.3g}{unit}"
     limit = "" if check.limit is None else f" (limit {check.limit:.3g}{unit})"
@@ -374,6 +392,7 @@ def _failure(check: Check, clock: str) -> list[str]:
 
 
 def _cost(run: Run) -> list[str]:
+    """Return lines for the computing time and the counts of work."""
     times = {name: _unit(run.time_unit) for name in _TIMES}
     # counts of zero are omitted, except those of events and steps
     counts = [
@@ -396,10 +415,12 @@ def _cost(run: Run) -> list[str]:
 
 
 def _short(value: object, digits: int = 6) -> str:
+    """Return a number as text with that many significant digits."""
     if isinstance(value, int):
         return str(value)
     return f"{float(value):.{digits}g}"  # type: ignore[arg-type]
 
 
 def _truncated(line: str) -> str:
+    """Return a line of at most `_MOST_WIDTH` characters."""
     return line if len(line) <= _MOST_WIDTH else f"{line[: _MOST_WIDTH - 3]}..."

@@ -1,7 +1,8 @@
 """The checks of `stiction doctor`: each one tries a part of the installation and reports it.
 
 A check solves a small system, compiles a small function, or writes a small file. Only temporary
-files are written.
+files are written. `examine` calls each check, which yields rows (name, state, value, advice), and
+makes a `Finding` of each row. `stiction doctor` shows the findings.
 """
 
 from __future__ import annotations
@@ -129,6 +130,7 @@ def _requirements() -> Iterator[tuple[str, str, str]]:
 
 
 def _package(name: str, bound: str) -> Row:
+    """Return a row for a required package: a fault if it is missing or too old."""
     version, advice = _version(name), f'pip install "{name}{bound}"'
     if not version:
         return name, FAULT, "is not installed", advice
@@ -141,6 +143,7 @@ def _package(name: str, bound: str) -> Row:
 
 
 def _version_status(name: str, known: str, version: str) -> Row:
+    """Return a note that a version is later than the tested one."""
     words = f"{version}, later than the tested version {TRIED[known]}"
     return name, NOTE, words, "repeat a run with known results, and report differences"
 

@@ -3,7 +3,8 @@
 Kernels integrate from event to event and change the mode at each event (`flow.advance`). They
 return with a code at a point at which the solution is not unique, such as a two-fold; this module
 then asks the policy of the method for one of the admissible continuations, records the loss of
-determinism, and calls the kernels again. `EventDriven.solve` calls `solve_event_driven`.
+determinism, and calls the kernels again. `EventDriven.solve` calls `solve_event_driven`. A flow has
+n states, m surfaces (numbered from 0), and 3 energies: external work, friction and viscous heat.
 
 Source: Filippov 1988; Szalai, Jeffrey 2014.
 """
@@ -31,12 +32,7 @@ from stiction.switching.flow import records as r
 from stiction.switching.flow.state import Event
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
-from stiction.switching.nonuniqueness.choices import (
-    LossPoint,
-    Start,
-    side_continuations,
-    starts,
-)
+from stiction.switching.nonuniqueness.choices import LossPoint, Start, side_continuations, starts
 from stiction.switching.nonuniqueness.exits import dwell_time
 from stiction.switching.nonuniqueness.initial_modes import start_sides
 from stiction.switching.nonuniqueness.intersections import (
@@ -94,7 +90,16 @@ class DelayedExit(Struct):
 
 
 class _Integrator:
-    """The integrator of one run: trajectory, losses of determinism, futures."""
+    """The integrator of one run: trajectory, losses of determinism, futures.
+
+    Attributes
+    ----------
+    path : the trajectory, with the arrays of the kernels
+    events, states : logs of the events, and (e, n) of the states there
+    losses : losses of determinism so far
+    leave : the exit from an escaping region that the policy has chosen for a later time
+    futures : (number of the loss, the loss, start) of every future of losses with several
+    """
 
     def __init__(
         self,
@@ -124,7 +129,6 @@ class _Integrator:
         self.leaving = DelayedExit.table()
         self.leave = self.leaving[0]
         self.leave.at = np.inf
-        # the number of a loss, the loss, and a start of each future chosen there
         self.futures: list[tuple[int, LossPoint, Start]] = []
 
     @functools.cached_property
@@ -139,6 +143,11 @@ class _Integrator:
     # ---- start
 
     def _from_start(self) -> Status:
+        """Place the trajectory at the start in its mode, and integrate to the end.
+
+        A start on a two-fold, in an escaping region or on an intersection may be a loss of
+        determinism, at which the policy chooses unless the user has given the mode.
+        """
         path, t = self.path, self.request.t_start
         x = self.system.start_state(t)
         sides, near, directions, continuations = start_sides(self.system, path, t, x)
@@ -187,12 +196,14 @@ class _Integrator:
     # ---- the loop
 
     def _after(self, status: Status | None) -> Status:
+        """Return the status of an ended run; continue a run without one (None)."""
         return self._loop() if status is None else status
 
     def _loop(self) -> Status:
         return run_to_end(self._steps(), self.request.progress, self.request.checkpoint)
 
     def _steps(self) -> Generator[Pause, None, Status]:
+        """Call the kernels and handle their codes; yield a pause after each call."""
         request, path = self.request, self.path
         while True:
             used = int(path.flow.progress.steps)
@@ -444,6 +455,13 @@ class _Integrator:
         choice: str,
         more: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
+        """Record a loss of determinism at a surface, and its event if the kind has one.
+
+        Parameters
+        ----------
+        choice : the solution that the run follows, in words
+        more : further entries of `Loss.where`
+        """
         where = {"contact": surface + 1, **more, "state": self.path.x.tolist()}
         self.losses.append(Loss(self.path.t, kind, where, choice))
         if kind in _KINDS:
@@ -453,13 +471,19 @@ class _Integrator:
             self._store_events()
 
     def _add_futures(self, loss: LossPoint, options: Sequence[Start]) -> None:
-        """Keep the futures chosen at the next loss, if they are several."""
+        """Store the futures chosen at the next loss, if there are several."""
         if len(options) > 1:
             self.futures += [(len(self.losses), loss, start) for start in options]
 
     def _at_loss(
         self, kind: str, surface: int, other: int = -1, directions: int = 0, margin: float = np.inf
     ) -> Status | None:
+        """Continue from a `LossPoint` as the policy chooses; return the status if the run ends.
+
+        Parameters
+        ----------
+        margin : distance from the loss over the error of the run; below 1 it is undecided
+        """
         path = self.path
         loss = LossPoint(kind, path.t, path.x, path.sides, surface, other, directions)
         if len(self.losses) >= self.method.max_events:
@@ -510,25 +534,33 @@ class _Integrator:
 
     def _add_energies(self, start: Start) -> None:
         """Add the work and heat of the straight motion from a codimension-2 line to the start."""
-        flow, c = self.path.flow, self.system.compiled
-        if flow.progress.q:
-            spent = np.empty(3)
-            signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
-            call_arrays(c.power, start.x.copy(), signs, c.params, spent)
-            flow.y[c.n + 1 :] += start.wait * spent
+        signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
+        self.path.flow.y[start.x.size + 1 :] += start.wait * self._power(start.x, signs)
+
+    def _power(self, x: Floats, signs: Floats) -> Floats:
+        """Return (3,) rates of work, friction heat and viscous heat; (0,) without energies."""
+        c, power = self.system.compiled, np.empty(int(self.path.flow.progress.q))
+        if power.size:
+            call_arrays(c.power, x.copy(), signs, c.params, power)
+        return power
 
     def _fill_equilibrium(self, loss: LossPoint) -> None:
-        """Save the constant state of an equilibrium until the end."""
-        flow = self.path.flow
-        n = self.system.compiled.n
+        """Save the constant state of an equilibrium until the end.
+
+        Dampers may dissipate energy there, which the external work supplies.
+        """
+        flow, n, end = self.path.flow, self.system.compiled.n, self.request.t_end
+        power = self._power(loss.x, np.zeros(loss.sides.size))
+        power[:1] = power[2:]
         states = flow.saved_states[int(flow.progress.saves) :]
         states[:, 1 : n + 1] = loss.x
-        states[:, n + 1 :] = flow.y[n + 1 :]
+        states[:, n + 1 :] = flow.y[n + 1 :] + (states[:, :1] - loss.t) * power
+        flow.y[n + 1 :] += (end - loss.t) * power
         signs = flow.saved_signs[int(flow.progress.saves) :]
         signs[:] = loss.sides
         signs[:, loss.surface] = 0.0
         flow.progress.saves = flow.save.size
-        flow.y[n] = self.request.t_end
+        flow.y[n] = end
 
     def _fill_passage(self, loss: LossPoint, start: Start) -> None:
         """Save the motion from a two-fold to an exit, integrated backward from the exit."""
@@ -540,6 +572,7 @@ class _Integrator:
         at = loss.sides.copy()
         at[loss.surface] = 0.0
         back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1], sides=at)[2]
+        # the backward run saves the latest time first
         count, passage = min(int(back.flow.progress.saves), times.size), back.flow.saved_states
         origin = back.flow.y[n + 1 :].copy()
         for j in range(times.size):
@@ -550,6 +583,7 @@ class _Integrator:
                 saved[sample, n + 1 :] = flow.y[n + 1 :] + spent
                 flow.saved_signs[sample] = back.flow.saved_signs[source]
             else:
+                # earlier than the backward run reaches: the state is at the two-fold
                 saved[sample, 1 : n + 1] = loss.x
                 saved[sample, n + 1 :] = flow.y[n + 1 :]
                 flow.saved_signs[sample] = at
@@ -597,6 +631,7 @@ class _Integrator:
     # ---- bookkeeping
 
     def _check_functions(self) -> None:
+        """Raise the exception that a user's function has raised in compiled code."""
         for callback in self.system.compiled.keep:
             if hasattr(callback, "check"):
                 callback.check()
@@ -612,6 +647,7 @@ class _Integrator:
             flow.progress.recorded = 0
 
     def _state(self) -> dict[str, StateArray]:
+        """Return the arrays of a checkpoint that are restored in place, by name."""
         return {
             **self.path.flow.state(),
             "events": StateArray(self.events, inf=("margin",)),
@@ -620,6 +656,7 @@ class _Integrator:
         }
 
     def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
+        """Return all arrays of a checkpoint: the state, the losses and the futures."""
         # the handling of the last code may have logged an event
         self._store_events()
         n, m = self.system.compiled.n, self.system.compiled.m
@@ -639,6 +676,7 @@ class _Integrator:
         }
 
     def _resume(self) -> bool:
+        """Restore the state from the checkpoint; return False if there is none."""
         checkpoint = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if checkpoint is None:
             return False
@@ -703,6 +741,7 @@ class _Integrator:
         return event
 
     def _history(self, status: Status) -> FlowHistory:
+        """Return the results of the integration for `build_run`."""
         flow, c = self.path.flow, self.system.compiled
         self._store_events()
         futures = self._other_futures()
@@ -723,10 +762,7 @@ class _Integrator:
             events=events,
             states=states,
             losses=self.losses,
-            stats={
-                "steps": int(flow.progress.steps),
-                "rejected": int(flow.progress.rejected),
-            },
+            stats={"steps": int(flow.progress.steps), "rejected": int(flow.progress.rejected)},
             status=status,
             reason=self.reason,
             futures=futures,
@@ -747,13 +783,15 @@ def _surface_left(loss: LossPoint, start: Start) -> int:
 
 
 def _numbers_of(loss: LossPoint, start: Start) -> tuple[float, ...]:
-    """Return what a checkpoint stores of a start besides its state and signs."""
+    """Return the six numbers of a start in a checkpoint, besides its state and signs."""
     left = _surface_left(loss, start)
     return start.wait, start.rest, start.branch, start.dwell, start.side, left
 
 
-# numbers of a future in a checkpoint, besides its state and signs
+# numbers of a future in a checkpoint, before its state and signs: number of the loss, its time and
+# surface, then those of `_numbers_of`
 _NUMBERS = 9
+# codes of `flow.records` in the variable `future_end`
 _FUTURE_END = (
     "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
     "12 sliding becomes escaping, else failed"

@@ -213,6 +213,7 @@ class Funnel(Record):
         return funnel_figure(self)
 
     def _interval_of(self, t: float) -> tuple[int, float]:
+        """Return the number of the interval of the grid with time t, and the fraction of it."""
         if not 0.0 <= t <= self.horizon:
             raise ModelError(
                 "Funnel",
@@ -278,6 +279,7 @@ def futures(
 
 
 def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon: float) -> Floats:
+    """Return (n,) the two-fold; ModelError unless h, L+ and L- are zero there."""
     n = len(system.state_names)
     x = numbers(
         "futures.x_star",
@@ -294,16 +296,17 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         why="it is the end time of the futures.",
         try_="give a time such as 10.0.",
     )
-    normal = system.gradient(x)[0]
-    worst = 0.0
+    # in scaled states, so that the ratio does not depend on the units of the states
+    scale, worst = np.asarray(system.compiled.scale), 0.0
+    normal = system.gradient(x)[0] * scale
     for side in (1.0, -1.0):
         signs = sides_at(system, x)
         signs[0] = side
-        rate = system.field(x, signs)
+        rate = system.field(x, signs) / scale
         speed = float(np.linalg.norm(normal) * np.linalg.norm(rate))
         worst = max(worst, abs(float(normal @ rate)) / max(speed, 1e-300))
     distance = abs(float(system.surfaces_at(x)[0]))
-    near = _ON_SURFACE * float(np.abs(normal) @ np.maximum(np.abs(x), system.compiled.scale))
+    near = _ON_SURFACE * float(np.abs(normal) @ np.maximum(np.abs(x) / scale, 1.0))
     if not (worst <= _TANGENT and distance <= near):
         raise ModelError(
             "futures.x_star",
@@ -370,6 +373,7 @@ def _record(
     kind: str,
     end: float,
 ) -> dict[str, Any]:
+    """Return one future: the entries of `Funnel` by name, without the axis of futures."""
     return {
         "exits": exit_.x,
         "dwell": exit_.dwell,
@@ -439,6 +443,7 @@ def _funnel_of(
     records: list[dict[str, Any]],
     edge: Floats,
 ) -> Funnel:
+    """Return the futures of all rays, one record each, as arrays."""
     columns = {name: [record[name] for record in records] for name in records[0]}
     return Funnel(
         x_star=x,

@@ -179,7 +179,7 @@ class SwitchingSystem(Declared, abc.ABC):
     # ---- optional properties of a system
 
     def energies(self, x: Floats) -> tuple[Floats, Floats] | None:
-        """Return kinetic and stored energy for states (t, n); None for no energy."""
+        """Return (t,) kinetic and (t,) stored energy for (t, n) states; None for no energy."""
         return None
 
     def outputs(self, x: Floats, s: Floats) -> dict[str, tuple[Floats, str, str]]:
@@ -377,6 +377,7 @@ def _plain(values: object) -> Floats:
 
 
 def _called(address: int, x: object, s: Floats, p: Floats, count: int) -> Floats:
+    """Return the `count` numbers that the compiled function at an address fills into `out`."""
     from stiction.numerics.callback import call_arrays
 
     out = np.empty(count)
@@ -615,7 +616,7 @@ class PiecewiseSmooth(SwitchingSystem):
         else:
             size = 0 if old is None else len(old)
             count = 0 if isinstance(parameters, Mapping) else np.size(parameters)
-            good, known = not named and 0 < count == size, f"{size} numbers in a row"
+            good, known = not named and 0 < count == size, f"a sequence of {size} numbers"
         if not good:
             raise ModelError(
                 "PiecewiseSmooth.with_parameters",
@@ -656,6 +657,7 @@ class PiecewiseSmooth(SwitchingSystem):
         )
 
     def _functions(self) -> list[tuple[str, Any]]:
+        """Return (name of the field, function) of all given functions."""
         entries = [("h", part) for part in self.surfaces]
         entries += [("kinks", part) for part in self.kinks]
         optional = ("f_plus", "f_minus", "f", "h_gradient")
@@ -689,4 +691,5 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
 
 
 def _sized(x0: Sequence[float] | None) -> Sequence[float]:
+    """Return the initial state; an empty tuple for None."""
     return () if x0 is None else x0

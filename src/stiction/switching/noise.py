@@ -47,13 +47,14 @@ class NoiseStudy(Record):
     Parameters
     ----------
     levels : (l,) levels of the noise, in units of the scale per square root of the time unit
-    lost : time at which the flow without noise loses determinism
+    lost : time at which the flow without noise loses determinism [time unit]
     dwell : (l, paths) time from `lost` until the last visit to the surface where it repels; NaN
-        for a path that has not left
-    travel : (l, paths) time from `lost` until |h| reaches `away`
+        for a path that has not left [time unit]
+    travel : (l, paths) time from `lost` until |h| reaches `away` [time unit]
     side : (l, paths) side of the exit, 1 or -1; 0 for no exit
     final : (l, paths, n) states at the end
-    layer : (l,) estimated time after `lost` in which the noise decides the side, see `_layer`
+    layer : (l,) estimated time after `lost` in which the noise decides the side [time unit], see
+        `_layer`
     resolved : (l,) whether the steps resolve that time
     """
 

@@ -2,6 +2,7 @@
 
 `event_driven` passes the arrays of its integration as a `FlowHistory`; `build_run` makes the `Run`.
 The audit evaluates the switching functions at the saved states, independently of the integration.
+A run has t saved times, n states, m surfaces and e events; the axis `contact` counts surfaces.
 """
 
 from __future__ import annotations
@@ -103,6 +104,7 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
 
 
 def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Variable]:
+    """Return states, modes, multipliers, outputs of the system and other futures, by name."""
     results = {}
     for j, (name, unit) in enumerate(zip(system.state_names, system.state_units, strict=True)):
         results[name] = Variable(history.x[:, j], ("time",), unit, f"state {name}")
@@ -118,6 +120,7 @@ def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Varia
 
 
 def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
+    """Return the events, with states and multipliers before and after, and margins."""
     events, states = history.events, history.states.T
     units = _units_of_events(system.state_names, system.state_units)
     multipliers = (events["multiplier_before"], events["multiplier_after"], events["margin"])
@@ -147,6 +150,7 @@ def _units_of_events(names: tuple[str, ...], units: tuple[str, ...]) -> dict[str
 
 
 def _ledger(system: SwitchingSystem, history: FlowHistory) -> Ledger:
+    """Return the energies at the saved times; an undefined ledger for a system without energy."""
     energies = system.energies(history.x)
     if energies is None or history.energy is None:
         return Ledger.undefined(history.time)
@@ -249,6 +253,7 @@ def _cost(system: SwitchingSystem) -> dict[str, int | float]:
 
 
 def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quantity]:
+    """Return the first time of each kind of loss of determinism, and the period of a cycle."""
     from stiction.switching.flow.inspection import period_of
 
     unit = system.time_unit

@@ -1,7 +1,11 @@
 """Portraits of a discontinuity surface: its regions, its sliding field, the flow near a two-fold.
 
-The rates L+- of h along both fields divide the surface in sliding, escaping and crossing regions.
-All functions evaluate fields or closed forms on given points; none integrates. Figures use them.
+The rates L+- = grad h . f+- of h along both fields divide the surface in the regions of sliding
+(L+ < 0 < L-), escaping (L- < 0 < L+) and crossing. In the first two the state follows Filippov's
+sliding field (L- f+ - L+ f-) / (L- - L+), here called the sticking flow. All functions evaluate
+fields or closed forms on given points; none integrates. `stiction.papers` draws figures of them.
+
+Source: Szalai, Jeffrey 2014, section III.
 """
 
 from __future__ import annotations

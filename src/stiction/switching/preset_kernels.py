@@ -1,9 +1,11 @@
 """Fields x', switching functions h and powers of the systems in `presets`: kernels.
 
 Each function takes pointers to the state x, the signs s of h, the parameters p and the result
-`out`. A field uses the sign s and not sgn(h(x)), so that it remains smooth a little beyond the
-surface. The three powers are the rates of external work, friction heat and viscous heat. `presets`
-states the equations.
+`out`. A field fills `out` with x', a surface with h_1 .. h_m, and a power with the rates of
+external work, friction heat and viscous heat. A field uses the sign s and not sgn(h(x)), so that it
+remains smooth a little beyond the surface; in sliding a power takes the multiplier in [-1, 1] for
+s. `presets` states the equations; the headings below have the order of states and parameters. The
+kernels of `flow` call these functions by their addresses.
 """
 
 from __future__ import annotations
@@ -34,7 +36,11 @@ __all__ = [
 
 @kernel
 def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: float) -> float:
-    """Return the friction force of one side: -side (kinetic + (static - kinetic) e^(-|slip|/v))."""
+    """Return the friction force -side (kinetic + (static - kinetic) e^(-side slip / v_scale)).
+
+    The slip speed has the sign `side`, so that side slip is its modulus; beyond the surface the
+    force remains smooth.
+    """
     drop = static - kinetic
     if drop == 0.0:
         return -side * static

@@ -67,6 +67,15 @@ def _functions(family: str, power: bool, mode_: str) -> tuple[Any, ...]:
 def _compiled(
     family: str, params: Sequence[float] | Floats, plane: Floats, scale: Floats, power: bool = True
 ) -> Compiled:
+    """Return the compiled functions of a system.
+
+    Parameters
+    ----------
+    family : prefix of the names of its kernels in `preset_kernels`
+    params : the numbers p of the kernels, in the order of the headings there
+    plane, scale : (m, n) gradients of h, and (n,) sizes of the states
+    power : whether the system has energies
+    """
     keep = _functions(family, power, mode())
     return Compiled(
         field=int(keep[0].address),
@@ -193,6 +202,7 @@ class RelayFeedback(SwitchingSystem):
         return np.asarray(c / np.linalg.norm(c))
 
     def _check_plant(self) -> None:
+        """Refuse a plant that is given in part, twice, or in numbers of different sizes."""
         given = {name: getattr(self, name) for name in ("matrix", "input", "output")}
         if all(part is None for part in given.values()):
             return
@@ -502,7 +512,11 @@ class StaticJumpOscillator(SwitchingSystem):
 
 
 def _sizes(mass: float, stiffness: float, force: float, speed: float) -> tuple[float, float]:
-    """Return scales of position and velocity; 1 where the system has none."""
+    """Return scales of position [m] and velocity [m/s]; 1 where the system has none.
+
+    With the rate w = sqrt(stiffness / mass) of a block on a spring they are
+    force / stiffness + |speed| / w, and |speed| + w force / stiffness.
+    """
     rate = np.sqrt(stiffness / mass)
     length = force / stiffness if stiffness > 0.0 else 0.0
     fast = abs(speed) + length * rate

@@ -1,9 +1,12 @@
 """Right-hand side of regularised flows, and paths of stochastic flows: kernels.
 
 A regularised flow x' = (1 + s) f+ / 2 + (1 - s) f- / 2 has a smooth function s(h) in place of the
-sign of h; `smoothing` integrates it. A stochastic flow dx = f(x; sgn h) dt + level scale dW keeps
-the sign; its paths are computed here by the Euler-Maruyama scheme with steps that resolve the
-surface, for `noise`.
+sign of h; `smoothing` integrates it. A stochastic flow dx = f(x; sgn h) dt + level scale dW has the
+discontinuous sign, with the scale of each state and independent Wiener processes W. Its paths are
+computed here by the Euler-Maruyama scheme with steps that resolve the surface, for `noise`.
+
+Source: Szalai, Jeffrey 2014, section VII, for the regularisation; Kloeden and Platen 1992 for the
+scheme.
 """
 
 from __future__ import annotations

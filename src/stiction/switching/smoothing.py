@@ -6,6 +6,8 @@ jumps with the sign of a kink function g, as the moment of the wheel does, sgn(g
 the function of the same width. Where the solution is unique, the regularised solution tends to it
 as the width decreases. After a two-fold it follows one of the admissible solutions, which depends
 on the width, the shape of the function and rounding errors; it does not show that there are others.
+`smoothed_run` integrates one regularised flow by LSODA; `smoothing_study` compares several of them
+with the run of `EventDriven`.
 
 Source: Szalai, Jeffrey 2014, section VII, which mentions this regularisation.
 """
@@ -53,7 +55,7 @@ class SmoothingStudy(Record):
     exact : (t, n) states of the set-valued solution; NaN after the loss of determinism
     lost : time of the first loss of determinism; infinity if there is none
     error : (s, w) largest difference of a regularised and the set-valued state over the scale of
-        the states, up to 0.8 of `lost`
+        the states, up to 0.8 of `lost`, or of the end time if determinism is not lost
     left, side : (s, w) time at which a regularised solution leaves the surface after `lost`, and
         its side; NaN and 0 if it does not leave
     spread : (s, w) final difference of two solutions over `perturbation`, that of their starts

@@ -256,6 +256,7 @@ class UserFunctions:
         return rise
 
     def _refuse_gradient(self, i: int, j: int, given: float, rise: float) -> None:
+        """Raise the error of a wrong gradient of h_i along state j; `rise` is its difference."""
         along = f"state {j + 1}" if j < self.n else "the time"
         raise ModelError(
             f"{self.owner}.h_gradient",
@@ -340,6 +341,12 @@ class UserFunctions:
 
 
 def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool, any_: bool) -> None:
+    """Call a function; refuse an error, a result that is not n numbers, and NaN if `finite`.
+
+    Parameters
+    ----------
+    any_ : whether the function may be undefined at this state: arithmetic errors are admitted
+    """
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
     why = "it is called once at the initial state x0 as a check."
     try_ = "call it with x0 yourself; each component of a result must be one number."

@@ -139,3 +139,21 @@ def test_futures_at_late_times_end_as_at_early_ones():
         assert (np.diff(found.event_log.time)[-11:] < 0.1).all()
         assert found.variables["future_time"].values.tolist() == [start + 2.0] * 2
         assert found.variables["future_end"].values.tolist() == [0, 0]
+
+
+def test_dampers_dissipate_energy_at_an_equilibrium_of_a_turning_disk():
+    # at rest on the line h = g = 0 the disk turns with the turntable, against a damper to ground
+    wheel = st.WheelOnTurntable(
+        mu=1.21, kappa=0.45, gamma=0.1725, k2=0.773, beta=0.595, c1=0.3, omega0=-1.0,
+        x0=(0.42, 0.02, -0.99), physical_time=True,
+    )  # fmt: skip
+    result = st.solve(wheel, EventDriven(policy=Enumerate()), t_span=(1.0, 3.0))
+    (loss,) = result.determinism.losses
+    assert loss.choice == "rest"
+    at_rest = result.time > loss.time
+    power = 0.3 * 1.0**2
+    for column in ("viscous_heat", "external_work"):
+        energy = result.ledger[column].values
+        expected = energy[-1] - power * (result.time[-1] - result.time[at_rest])
+        assert np.allclose(energy[at_rest], expected, rtol=0.0, atol=1e-9), column
+    assert result.energy.imbalance_rel < 1e-12

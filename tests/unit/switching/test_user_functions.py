@@ -149,7 +149,7 @@ def test_parameters_in_a_row():
     )
     assert system.field([1.0, 0.0], 1.0).tolist() == [-2.0, 3.0]
     for wrong in ({"a": 4.0, "b": 5.0}, 4.0):
-        with pytest.raises(ModelError, match="2 numbers in a row"):
+        with pytest.raises(ModelError, match="a sequence of 2 numbers"):
             system.with_parameters(wrong)
     other = system.with_parameters([4.0, 5.0])
     assert other.field([1.0, 0.0], -1.0).tolist() == [4.0, 5.0]

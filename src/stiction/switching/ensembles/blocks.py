@@ -1,7 +1,8 @@
 """Parallel integration of an ensemble: blocks of starts, and one set of arrays for each thread.
 
-`run_task` calls the kernel `kernels.follow` for each block. Starts so near to a two-fold that the
-kernels cannot resolve their first arcs are integrated by `two_folds.hopping` first.
+`run_task` calls the kernel `kernels.follow` for each block of 256 of the N starts. Starts so near
+to a two-fold that the kernels cannot resolve their first arcs are integrated by `two_folds.hopping`
+first. `study.ensemble`, `wheel.return_map` and `wheel.escapes` call `run_task`.
 """
 
 from __future__ import annotations
@@ -43,10 +44,12 @@ _ENDS_ALWAYS = 5
 class Task:
     """The arrays of an ensemble.
 
+    system, method : the flow, and the method with the tolerances and the bound on the steps
     x, sides : (N, n) initial states and (N, m) signs, NaN for the only admissible ones
     dwell : (N, 2) time at which a sliding state leaves its surface, inf for never, and the side
+    t_end : end time; the starts are at time 0
     stop : (kinds,) 1 for the kinds of events that end a trajectory
-    grid : axes, lower ends, widths and numbers of cells; None for no grid
+    grid : axes, lower ends, widths and numbers of cells, see `Occupation.grid`; None for no grid
     interval : time between two samples of the state for the grid
     backward : whether to integrate to the time -t_end; then there is no grid
     off : relative error of the distance of the starts from a two-fold
@@ -184,6 +187,7 @@ def _flow(task: Task) -> Flow:
 
 
 def _grid(task: Task) -> Grid:
+    """Return a new grid of zero times, or an empty one."""
     if task.grid is None:
         return Grid(np.zeros(2, dtype=np.int64), np.ones((2, 2)), np.zeros((0, 0)))
     axes, low, width, bins = task.grid
@@ -191,6 +195,7 @@ def _grid(task: Task) -> Grid:
 
 
 def _workers(system: SwitchingSystem, workers: int | None) -> int:
+    """Return the number of threads."""
     if workers is not None:
         why, try_ = "it counts threads.", "leave it out."
         whole("ensemble.workers", workers, least=1, most=4096, why=why, try_=try_)

@@ -2,7 +2,9 @@
 
 Each trajectory has the steps and events of a single run (`flow.advance`, `flow.rare_events`). Only
 its final state, the reason of its end, and counts and first times of its events are recorded. The
-theory is in `flow.rates` and `flow.surfaces`; `blocks` calls `follow` with blocks of starts.
+theory is in `flow.rates` and `flow.surfaces`; `blocks` calls `follow` with blocks of starts. The
+arguments w, functions, table and records are the arrays of one trajectory (`flow.state`), which all
+starts of a block use in turn; rows of x, sides and dwell belong to one start each.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ NO_SIDE, NO_START, STOPPED_AT = ESCAPES, 13, 14
 _OFF = 1e-6
 # a state is at a two-fold if L+ and L- over |grad h| |f| are below the first number at a start,
 # below the second at an accumulation of events
-_AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
+_AT_TWO_FOLD, _ENDS_AT_TWO_FOLD = 1e-10, 1e-5
 
 
 @kernel
@@ -211,7 +213,7 @@ def integrate_one(
         first one, NaN for none
     """
     now, a = w.progress[0], w.vectors
-    n, t_end, events = now.n, limits[0].t_end, 0
+    n, t_end, events, surface = now.n, limits[0].t_end, 0, 0
     for c in range(first.size):
         first[c], counts[c] = math.nan, 0
     while True:
@@ -224,7 +226,7 @@ def integrate_one(
         ended = -1
         # the records have room for three events, so that the call returns after each event
         for e in range(now.events):
-            kind = records.events[e].kind
+            kind, surface = records.events[e].kind, records.events[e].surface
             events += 1
             counts[kind] += 1
             if counts[kind] == 1:
@@ -232,8 +234,8 @@ def integrate_one(
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
         now.events = 0
-        # crossings whose limit is a two-fold
-        if code == EVENTS_ACCUMULATE and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
+        # crossings of the surface of the last event whose limit is a two-fold
+        if code == EVENTS_ACCUMULATE and fold_gap(w, surface) <= _ENDS_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended

@@ -3,6 +3,9 @@
 A member is one flow of a sweep over initial states or parameters. The kernels of `EventDriven`
 integrate all members with the steps and events of single runs. `EventDriven.blocks` offers this to
 a study; a member with a loss of determinism or a failed audit is repeated as a single run.
+`blocks_of` selects the flows for which this is possible, `_BlockSolver` fills the arrays of the
+kernel `member_kernels.follow_members` and forms the results (`core.block.Block`) from its saved
+states.
 """
 
 from __future__ import annotations
@@ -83,10 +86,12 @@ def blocks_of(
 
 
 def _has_energy(system: SwitchingSystem) -> bool:
+    """Return whether the system defines kinetic and stored energy."""
     return system.energies(system.start_state()[None]) is not None
 
 
 def _is_number(system: SwitchingSystem, path: Path) -> bool:
+    """Return whether a path names a component of the initial state, or a field of type float."""
     if path[0] == "x0":
         return len(path) == 2 and system.x0 is not None
     field = getattr(system, str(path[0]), None)
@@ -174,8 +179,10 @@ class _BlockSolver:
 
         system, m, rtol = self.system, len(results.done), float(self.method.rtol)
         n = system.compiled.n
-        # samples at the start, at the requested end and at the end reached
+        # axis 1 of `saved`: the start, the requested end, and the end reached; axis 2: the time, n
+        # states, three energies (external work, friction heat, viscous heat), m signs
         states = np.ascontiguousarray(results.saved[:, :, 1 : n + 1])
+        # kinetic and stored energy, external work, viscous heat, as `ledger_of` takes them
         sums = np.zeros((m, 3, 4))
         if others:
             for k, one in enumerate(others):
@@ -224,6 +231,7 @@ def _differ_in_numbers(one: Any, other: Any) -> bool:
 
 
 def _empty_results(m: int, n: int, surfaces: int) -> MemberResults:
+    """Return the arrays that the kernel fills, for m members of n states."""
     from stiction.switching.ensembles.member_kernels import MemberResults
     from stiction.switching.flow.inspection import Inspection
     from stiction.switching.flow.records import KINDS

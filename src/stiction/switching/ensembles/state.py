@@ -1,4 +1,8 @@
-"""Arguments and results of the kernels that integrate many trajectories of one flow."""
+"""Arguments and results of the kernels that integrate many trajectories of one flow.
+
+`kernels.follow` integrates a block of b starts; `blocks` allocates these arrays. The flow has n
+states and m surfaces; times are in the time unit of the system.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,11 @@ class Limits(Struct):
 
 
 class End(Struct):
-    """The end of a trajectory: time, speed of the state, code and number of steps."""
+    """The end of a trajectory: time, speed of the state, code and number of steps.
+
+    speed : |x'| in units of the scale of each state per time unit
+    code : reason of the end, a code of `flow.records` or `kernels`
+    """
 
     time: float
     speed: float

@@ -2,6 +2,7 @@
 
 `ensemble` integrates all starts without a policy: a trajectory ends where its future is not unique.
 `EnsembleResult` has the ends, `Occupation` a grid of residence times. `blocks` runs the kernels.
+There are N starts of a flow of n states and m surfaces.
 """
 
 from __future__ import annotations
@@ -118,7 +119,12 @@ class Occupation(Declared):
         fits("Occupation.bins", math.prod(self.bins), 512.0, "for example bins=(100, 100).")
 
     def grid(self, names: Sequence[str]) -> tuple[Ints, Floats, Floats, tuple[int, int]]:
-        """Return the axes as numbers of states, lower ends and widths of cells, bins."""
+        """Return the grid for the kernels.
+
+        Returns
+        -------
+        (2,) numbers of the two states, (2,) lower ends, (2,) widths of a cell, numbers of cells.
+        """
         places = []
         for axis in self.axes:
             place = list(names).index(axis) if isinstance(axis, str) and axis in names else axis
@@ -180,8 +186,9 @@ class EnsembleResult:
     counts, first : (N, kinds) number of events of each kind, and the time of the first one, NaN
         for none
     kinds : names of the kinds of events
-    density : (cells, cells) time spent in each cell of the `Occupation`; empty without one
-    outside : time spent outside its grid
+    density : (bins of axis 1, bins of axis 2) time that all trajectories together spent in each
+        cell of the `Occupation` [time unit]; empty without one
+    outside : time spent outside its grid [time unit]
     """
 
     state: Floats
@@ -374,6 +381,7 @@ def result_of(endings: Ends, density: Floats, outside: float) -> EnsembleResult:
 
 
 def _array(where: str, given: npt.ArrayLike, why: str) -> Floats:
+    """Return an array of floats; ModelError if `given` is none."""
     try:
         return np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -382,6 +390,7 @@ def _array(where: str, given: npt.ArrayLike, why: str) -> Floats:
 
 
 def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
+    """Return (N, n) the initial states, with the clock; ModelError if they are no states."""
     n = len(system.state_names)
     x = system.full_state(_array("ensemble.starts", starts, "each start is a state."))
     if x.ndim != 2 or x.shape[1] != n or not len(x) or not np.isfinite(x).all():
@@ -397,6 +406,7 @@ def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
 
 
 def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: int) -> Floats:
+    """Return (N, m) the signs at the starts, NaN for the admissible ones; ModelError for others."""
     m = system.compiled.m
     if sides is None:
         return np.full((n_starts, m), np.nan)
@@ -415,6 +425,7 @@ def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: 
 
 
 def stop_flags(until: Sequence[str]) -> Ints:
+    """Return (kinds,) 1 for the kinds of events in `until`, else 0."""
     stop = np.zeros(len(KINDS), dtype=np.int64)
     for kind in until:
         if kind not in KINDS:
@@ -430,6 +441,7 @@ def stop_flags(until: Sequence[str]) -> Ints:
 
 
 def check_end_time(t_end: float, occupation: Occupation | None) -> float:
+    """Return the end time as a finite number, 1e300 for infinity; ModelError if not admissible."""
     unlimited = occupation is None and t_end == np.inf
     return (
         1e300

@@ -4,7 +4,8 @@ The branch is followed by pseudo-arclength continuation (Keller 1977, `numerics.
 both directions. At a boundary bifurcation an equilibrium reaches a surface, where it meets a
 pseudo-equilibrium whose multiplier is 1 or -1. If the two exist on opposite sides of this value of
 the parameter, the equilibrium persists; if they exist on the same side, they form a non-smooth
-fold. The branch continues with the pseudo-equilibrium in both cases, and the other way round.
+fold. The branch continues with the pseudo-equilibrium in both cases; a branch of pseudo-equilibria
+continues with the equilibrium. Unknowns u and scales are those of `finding.Balance`.
 
 Source: di Bernardo et al. 2008, section 5.1; Kuznetsov, Rinaldi, Gragnani 2003, section 4.
 """
@@ -189,6 +190,7 @@ class _Follow:
         self.place = Place(u, along * place.tangent)
 
     def _balance(self, point: Equilibrium, sides: Floats) -> Balance:
+        """Return the equations of the mode with these signs, bounded by the span."""
         low, high = self.span
         problem = Balance(point.system, sides, self.parameter, high - low, point.state)
         last = problem.n + problem.sliding.size
@@ -264,6 +266,7 @@ class _Follow:
         u = np.concatenate([x, s[self.problem.sliding], [value]])
         place = place_at(self.problem, u)
         tangent = self.problem.scale * place.tangent
+        # the tangent must point into the new mode: s_i h_i increases, or |multiplier| decreases
         if slides:
             inward = float(s[i] * (here.system.gradient(x)[i] @ tangent[: old.n]))
         else:
@@ -272,6 +275,7 @@ class _Follow:
         if inward < 0.0:
             place = Place(u, -place.tangent)
         free = equilibrium_of(self.problem, u) if slides else here
+        # the parameter continues in its direction, or turns back
         same = float(place.tangent[-1] * there.tangent[-1]) > 0.0
         kind = "persistence" if same else "non-smooth fold"
         self.found.append(EquilibriumBifurcation(kind, value, free))

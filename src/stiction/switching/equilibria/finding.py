@@ -3,7 +3,8 @@
 An equilibrium has f(x; s) = 0 for the signs s_i of the switching functions. At a pseudo-equilibrium
 the state slides on some surfaces: h_i(x) = 0 there, and s_i is an unknown multiplier in (-1, 1) of
 the convex combination of the fields with product weights. Both are solved by damped Newton steps.
-`branch` continues them in a parameter.
+`branch` continues them in a parameter. There are n states and m surfaces, r of which slide; the
+unknowns u = (x, s of the sliding surfaces, parameter) have n + r or n + r + 1 components.
 
 Source: Filippov 1988, section 19; di Bernardo et al. 2008, section 5.1.
 """
@@ -122,6 +123,7 @@ class Balance:
         if parameter is not None:
             scale.append(np.array([max(abs(system.parameter(parameter)), span) or 1.0]))
         self.scale = np.concatenate(scale)
+        # (number of the unknown, low, high, name) of the parameter; `branch` sets it
         self.limits: tuple[tuple[int, float, float, str], ...] = ()
         self._last: tuple[float, SwitchingSystem] | None = None
 
@@ -151,7 +153,7 @@ class Balance:
         return total
 
     def residual(self, u: Floats) -> Floats:
-        """Return the fields and the switching functions of sliding surfaces."""
+        """Return (n + r,) x', and h of the sliding surfaces."""
         h = self.system_at(u).surfaces_at(u[: self.n])[self.sliding]
         found = np.concatenate([self.field(u), h])
         if not np.isfinite(found).all():
@@ -169,7 +171,7 @@ class Balance:
         return 0.0
 
     def jacobian(self, u: Floats) -> Floats:
-        """Return the derivatives of the residual by the unknowns."""
+        """Return (n + r, unknowns) derivatives of the residual by the unknowns."""
         count = self.n + self.sliding.size
         pairs = [self._orders(u, j, _STEP * self.scale[j]) for j in range(count)]
         sizes = np.max([np.abs(p[0]) * d for p, d in zip(pairs, self.scale, strict=False)], axis=0)
@@ -181,10 +183,15 @@ class Balance:
         return np.array(columns).T
 
     def _resolved(self, u: Floats, j: int, pair: Floats, sizes: Floats) -> Floats:
-        """Return the derivatives of the residual by the state or multiplier j.
+        """Return (n + r,) derivatives of the residual by the state or multiplier j.
 
         The points move closer until both orders agree, for fields that change over a small part of
-        the scale. `sizes` has the terms of the residual, for their rounding errors.
+        the scale.
+
+        Parameters
+        ----------
+        pair : (2, n + r) derivatives of orders 6 and 4 over the first distance
+        sizes : (n + r,) largest terms of the residual, for their rounding errors
         """
         step, best, found = _STEP * self.scale[j], np.inf, pair[0]
         for level in range(_LEVELS):

@@ -1,6 +1,7 @@
 """Data of the figures of a piecewise-smooth flow: variables of a run and derived quantities.
 
-Only saved data are read, so that a run loaded from disk gives the same figures as a live one.
+Only saved data are read, so that a run loaded from disk gives the same figures as a live one. A run
+has t saved times and m surfaces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The figures of a run of a piecewise-smooth flow, as methods of `run.plot`."""
+"""The figures of a run of a piecewise-smooth flow, as methods of `run.plot`.
+
+Each method calls a function of a module of this folder, which is imported then.
+"""
 
 from __future__ import annotations
 

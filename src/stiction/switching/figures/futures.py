@@ -1,4 +1,8 @@
-"""Figure of a `Funnel`: the exits of a two-fold, and the futures from them over time."""
+"""Figure of a `Funnel`: the exits of a two-fold, and the futures from them over time.
+
+`funnel.Funnel`, the result of `stiction.switching.futures`, has the arrays; `Funnel.plot` calls
+`funnel_figure`.
+"""
 
 from __future__ import annotations
 

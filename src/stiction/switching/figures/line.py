@@ -1,4 +1,8 @@
-"""Figure of the return map of the line h = g = 0 of the wheel, and of its return times."""
+"""Figure of the return map of the line h = g = 0 of the wheel, and of its return times.
+
+On this line lateral and rolling velocity of the wheel vanish together; `wheel.return_map` computes
+the returns, and `stiction.papers` draws the figure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Figures of the normal form of a two-fold, and of the conditions of Fig. 4 over (r*, omega*)."""
+"""Figures of the normal form of a two-fold, and of the conditions of Fig. 4 over (r*, omega*).
+
+The normal form f+ = (-y, 1, J1), f- = (z, J2, 1) slides where y, z > 0 and escapes where y, z < 0
+(`presets.NormalForm`). The conditions on J1, J2 and K_ab are those of `wheel.folds.WheelTwoFolds`.
+`stiction.papers` draws the figures of Szalai, Jeffrey 2014 by these functions.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +92,7 @@ def local_flow(
 
 
 def _quadrants(ax: Axes, grid: tuple[Floats, Floats]) -> None:
+    """Shade and name the sliding, escaping and crossing quadrants of the plane."""
     far = float(grid[0].max())
     for sign, colour, word in ((1.0, SLIDING, "sliding"), (-1.0, ESCAPING, "escaping")):
         ax.fill(
@@ -100,6 +106,7 @@ def _quadrants(ax: Axes, grid: tuple[Floats, Floats]) -> None:
 
 
 def _space(ax: Any, arcs: Sequence[tuple[int, Floats]], sliding: Sequence[Floats]) -> None:
+    """Draw sliding orbits in the surface h = 0, and slip arcs above and below it."""
     for sign, colour in ((1.0, SLIDING), (-1.0, ESCAPING)):
         corner = np.array([[0.0, sign], [0.0, sign]])
         ax.plot_surface(corner, corner.T, 0.0 * corner, color=colour, alpha=0.8, zorder=0.5, lw=0)
@@ -169,6 +176,7 @@ def condition_panels(
 
 
 def _explain(ax: Axes) -> None:
+    """Draw the key of the panels in the axes of the last one."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

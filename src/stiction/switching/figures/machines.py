@@ -1,4 +1,9 @@
-"""Pictures of the machine for the movie of a flow: a wheel from above, or blocks on a belt."""
+"""Pictures of the machine for the movie of a flow: a wheel from above, or blocks on a belt.
+
+A picture is a `View` of the player: layers of lines, dots and arrows in the plane, one position
+for each frame or one for all. `player.movie_of` calls `wheel` and `belt`; each returns None for
+another system. In arrays of positions the axes are frame, point, coordinate.
+"""
 
 from __future__ import annotations
 
@@ -71,6 +76,7 @@ def wheel(frames: FlowFrames) -> m.View | None:
 
 
 def _force(frames: FlowFrames, position: Floats, side: Floats, size: float) -> list[m.Layer]:
+    """Return an arrow of the friction force at (f, 2) positions along (f, 2) unit vectors."""
     if "friction_force" not in frames.data.run.variables:
         return []
     force = frames.variable("friction_force")
@@ -88,6 +94,7 @@ def _integral(knots: Floats, rate: Floats) -> Floats:
 
 
 def _circle(radius: float) -> Floats:
+    """Return (1, points, 2) points of a circle around the origin."""
     turn = np.linspace(0.0, 2.0 * np.pi, _ROUND)
     return np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])[None]
 

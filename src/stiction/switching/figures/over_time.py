@@ -1,4 +1,9 @@
-"""Flows against time: states, multiplier, energy and events over bands of the modes."""
+"""Flows against time: states, multiplier, energy and events over bands of the modes.
+
+The mode of a surface is the sign of its h, or sliding; a band of colour marks the interval of each
+mode, a vertical line each loss of determinism. `figures.FlowFigures` calls `overview`, `multiplier`
+and `events`. Sizes of figures and margins are in inches.
+"""
 
 from __future__ import annotations
 
@@ -155,6 +160,7 @@ def _bands(ax: Axes, data: FlowData, i: int, low: float = 0.0, high: float = 1.0
 
 
 def _strip(ax: Axes, data: FlowData) -> None:
+    """Draw the bands of all surfaces one below the other, the first on top."""
     for i in range(data.n_surface):
         # the first surface on top
         level = data.n_surface - 1 - i
@@ -183,6 +189,7 @@ def _losses(ax: Axes, data: FlowData) -> None:
 
 
 def _band_handles(data: FlowData) -> list[Any]:
+    """Return entries of a key for the modes that occur."""
     from matplotlib.patches import Patch
 
     present = {int(mode) for i in range(data.n_surface) for mode in data.mode_changes(i)[1]}
@@ -197,6 +204,7 @@ def line_handles(prefix: str = "", modes: Sequence[int] = (1, 0, -1)) -> list[An
 
 
 def _loss_handles(data: FlowData) -> list[Any]:
+    """Return entries of a key for the kinds of losses of determinism that occur."""
     from matplotlib.lines import Line2D
 
     kinds = list(dict.fromkeys(kind for _, kind in data.losses))

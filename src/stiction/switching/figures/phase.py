@@ -1,4 +1,8 @@
-"""Phase portraits of flows: the path coloured by mode, with its events."""
+"""Phase portraits of flows: the path in the space of two or three states, with its events.
+
+The colour of the path is that of its mode: h > 0, sliding, or h < 0. `figures.FlowFigures` calls
+`phase`; figures of the wheel use `path` too.
+"""
 
 from __future__ import annotations
 
@@ -82,11 +86,13 @@ def path(ax: Any, series: Floats, mode: Ints, *, width: float = 0.9, zorder: flo
 
 
 def _one_mode(data: FlowData) -> Ints:
+    """Return (t,) the mode of the first surface, 0 where the state slides on any surface."""
     slides = (data.mode == 0).any(axis=1)
     return np.where(slides, 0, data.mode[:, 0])
 
 
 def _label(data: FlowData, name: str) -> str:
+    """Return the symbol of a state with its unit."""
     plain = "dimensionless" if data.time_word == style.DIMENSIONLESS_TIME else ""
     unit = data.unit(name) or plain
     return f"{symbol(name)} ({unit})" if unit else symbol(name)
@@ -106,6 +112,7 @@ def _marks(ax: Any, data: FlowData, names: Sequence[str]) -> list[str]:
 
 
 def _look(kind: str) -> dict[str, Any]:
+    """Return Matplotlib's options for the symbol of a kind of event."""
     marker, colour, _ = KINDS[kind]
     size = {"*": 8.0, "D": 4.0, "P": 5.0}.get(marker, 3.2)
     if kind == "cross":
@@ -115,6 +122,7 @@ def _look(kind: str) -> dict[str, Any]:
 
 
 def _legend(figure: PaperFigure, data: FlowData, kinds: Sequence[str]) -> None:
+    """Add a key of modes and kinds of events above the figure."""
     from matplotlib.lines import Line2D
 
     present = set(_one_mode(data).tolist())

@@ -1,4 +1,8 @@
-"""The movie of a flow: its path in state space, and the machine if `machines` has a picture."""
+"""The movie of a flow: its path in state space, and the machine if `machines` has a picture.
+
+The states at the f frames are interpolated between k knots, the saved states and the events, by
+cubic Hermite polynomials between events. Modes are constant between knots.
+"""
 
 from __future__ import annotations
 
@@ -98,6 +102,7 @@ class FlowFrames:
         return np.asarray(held(self.time, self.knots, self._one(surface)))
 
     def _one(self, surface: int | None = None) -> Ints:
+        """Return (k,) the mode of a surface at the knots; None: sliding where any one slides."""
         if surface is not None:
             return np.asarray(self.modes[:, surface])
         slides = (self.modes == _SLIDE).any(axis=1)
@@ -136,6 +141,7 @@ _MACHINES: tuple[Callable[[FlowFrames], m.View | None], ...] = (wheel, belt)
 
 
 def _notes(data: FlowData) -> str:
+    """Return the text below the movie."""
     words = ["the path is drawn through saved states and events, of very long runs the last"]
     if data.run.time_unit == "1":
         words.append(f"t is {data.time_word}")

@@ -1,4 +1,7 @@
-"""Figure of regularised solutions for several widths, and of the set-valued solution."""
+"""Figure of regularised solutions for several widths, and of the set-valued solution.
+
+`smoothing.SmoothingStudy` has the arrays; its method `plot` calls `smoothing_figure`.
+"""
 
 from __future__ import annotations
 

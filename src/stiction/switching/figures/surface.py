@@ -1,7 +1,8 @@
 """Figures of the wheel: maps of its surface h = 0, orbits through the two-fold, and tyre laws.
 
 A map shows the sliding, escaping and crossing regions of the surface and the sticking flow, that is
-Filippov's sliding field, over two coordinates. `portraits` computes them.
+Filippov's sliding field, over two coordinates. `portraits` computes them. `stiction.papers` draws
+the figures of the paper, Szalai, Jeffrey 2014, by these functions.
 """
 
 from __future__ import annotations
@@ -214,6 +215,7 @@ def tyre_curves(angle: Floats, panels: Sequence[tuple[str, Floats, Floats]]) -> 
 
 
 def _region_handles(region: Ints) -> list[Any]:
+    """Return entries of a key for the regions that occur."""
     from matplotlib.patches import Patch
 
     present = np.unique(region).tolist()
@@ -221,6 +223,7 @@ def _region_handles(region: Ints) -> list[Any]:
 
 
 def _line(label: str, **looks: Any) -> Any:
+    """Return an entry of a key, drawn as a line or a marker."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, **{"lw": 1.0, **looks})

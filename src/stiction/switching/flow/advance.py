@@ -2,6 +2,13 @@
 
 `rates` has the equations of each mode, `steps` the Runge-Kutta step and its dense output, `events`
 the change of mode; each names its source. A rejected step is repeated with a smaller length.
+`Trajectory.advance` and `rare_events` call `advance`. The length of a step is that of the variable
+s, which is the time except in sliding on one surface.
+
+The state of the loop is `w.progress[0]`, called `now`. Component c of vector NAME is
+`w.vectors[NAME, c]`; `state` lists the vectors. The array `functions` has the 2 m + k + 1 event
+functions of `rates.event_values` for m surfaces and k kinks: numbers i and m + i belong to surface
+i, 2 m + j to kink j, and the last one to the end of sliding or of the run.
 
 Each pass of the loop makes one step and then tests, in this order: the error of the step, whether
 surfaces that seemed to be planes are planes, whether the step resolves the event functions, events,

@@ -4,6 +4,9 @@ An event is the arrival at a discontinuity surface, the end of sliding in a fold
 a kink. By Filippov's conditions (`surfaces`) the state crosses the surface, slides on it, or grazes
 it. Kernels that handle an event return RUNNING, or the code with which `advance` must return. Data
 of rare events, such as grazings, are stored in `progress`, and `advance` returns their code.
+`advance` calls `at_event` for the first root in a step. The number `which` of an event function is
+explained in `rates.event_values`: below m it is |h_i|, or the upper limit of the multiplier in
+sliding; m + i is the lower limit; 2 m + j is kink j. Signs of surfaces are 1, -1, and 0 in sliding.
 
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II.
 """

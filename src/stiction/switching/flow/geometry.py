@@ -1,7 +1,14 @@
 """Gradients of switching functions by central differences of order 8: kernels.
 
-A gradient that the user gives is called instead. Two small functions follow: the scale of the time,
-and a test for finite numbers.
+For each component x_j of the state and the distance d
+
+    dh/dx_j = sum_k w_k (h(x + k d e_j) - h(x - k d e_j)) / d,    w = 4/5, -1/5, 4/105, -1/280,
+
+for k = 1 .. 4, with a check by the formula of order 6. A gradient that the user gives is called
+instead. `rates.normals` and other kernels call `gradients`. Small functions follow: scales of the
+time, and a test for finite numbers.
+
+Source: Fornberg 1988, Math. Comp. 51, 699, for the weights.
 """
 
 from __future__ import annotations
@@ -23,8 +30,9 @@ _LOWER = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0, 0.0)
 # order 8, (1/64)^8 = 4e-15, and the rounding error, 64 times 2e-16, are about equal
 _STEP = 0.015625
 # four such differences predict the one over `_CHECKED` times d, within the fraction `_ALIASED`
-# of the largest where h is smooth. Chosen: near a period of h that divides d the four look like
-# those of a slower function, and no small multiple of `_CHECKED` is nearly whole
+# of the largest where h is smooth: the odd polynomial of degree 7 through the four predicts it, in
+# Lagrange's form. Chosen: near a period of h that divides d the four look like those of a slower
+# function, and no small multiple of `_CHECKED` is nearly whole
 _CHECKED, _ALIASED = 2.618, 1e-3
 _PREDICTED = tuple(
     _CHECKED / a * math.prod((_CHECKED**2 - b * b) / (a * a - b * b) for b in _FOUR if b != a)

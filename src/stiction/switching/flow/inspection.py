@@ -3,7 +3,8 @@
 In sliding the distance |h| / |grad h| from the surface must be zero and the multiplier must lie in
 [-1, 1]; otherwise h must have the sign of the mode. The checks evaluate the switching functions at
 the saved states; they use neither steps nor event functions of the integration. `outcome` calls
-them for one run, `ensembles` for many.
+them for one run, `ensembles` for many. Distances are divided by the size of the state, that is by
+sum_j |dh/dx_j| max(|x_j|, scale_j) for |h|, so that they have no unit.
 """
 
 from __future__ import annotations

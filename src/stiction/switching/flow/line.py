@@ -1,10 +1,13 @@
 """Arrival at a codimension-2 line h = g = 0 of a surface and of a kink function: kernels.
 
-For the wheel h is the slip velocity and g the rolling velocity of its contact. Near the line the
-field depends on the direction (h, g) / rho only, rho = sqrt(h^2 + g^2), and has no limit on the
-line. A state slips onto the line along a ray, an invariant direction in which rho decreases. It
-arrives in finite time; steps are proportional to rho, and the last part is a straight motion along
-the ray. `advance` and `rare_events` call these kernels.
+For the wheel h is the slip velocity and g the rolling velocity of its contact, both in m/s; no
+other system has such a line. Near the line the field depends on the direction (h, g) / rho only,
+rho = sqrt(h^2 + g^2), and has no limit on the line. Let th = atan2(h, g) be the angle of this
+direction. A state slips onto the line along a ray, an invariant direction th' = 0 in which rho
+decreases. It arrives in finite time; steps are proportional to rho, and the last part is a straight
+motion along the ray. `advance` and `rare_events` call these kernels.
+
+The wheel has one surface (m = 1): `functions[0].value` is |h| in slip, `functions[2 m].value` |g|.
 
 Source: formulas sheet of the paper on switching, section 7.
 """
@@ -57,8 +60,12 @@ def _signed_h_and_g(w: Workspace, x: int) -> tuple[float, float]:
 def _rates_of_h_and_g(w: Workspace, x: int, rate: int, shift: float) -> tuple[float, float]:
     """Return the rates of both functions along vector `rate`, by central differences.
 
-    Callers choose `shift` as a twentieth of the step or of the distance to the line, over which h
-    and g are smooth: the relative error is about 1e-3.
+    Parameters
+    ----------
+    x : vector of the state
+    shift : interval of time on either side of the state. Callers give a twentieth of the step, of
+        the number rho, or of the smaller of both; h and g are smooth over it, and the relative
+        error is about 1e-3
     """
     now, a = w.progress[0], w.vectors
     n = now.n

@@ -1,7 +1,10 @@
 """Rare events: grazing, the line h = g = 0, intersections of surfaces. Kernels.
 
 `advance` returns a negative code for each of them, so that it compiles without these kernels. Each
-kernel handles one event and returns RUNNING, or the code with which the call must end.
+kernel handles one event and returns RUNNING, or the code with which the call must end. The data of
+the pending event are in `w.progress[0]`, called `now`: surface `which`, fraction `event_fraction`
+of the step of length `event_step`. `Trajectory` calls `handle_rare_event`, the ensembles call
+`advance_through_rare_events`.
 
 A solution that grazes a surface may leave to the other side if the field there points away from
 the surface. Solutions that stay just above it and solutions that just reach it then separate, so

@@ -10,7 +10,8 @@ the equations are desingularised,
 This is Filippov's sliding field times a positive factor, and smooth through a two-fold L+ = L- = 0
 (sense = 1 in sliding, -1 in escaping regions; norm = |L- - L+| where the mode began, so that
 dt/ds = 1 there). On an intersection of two surfaces the two multipliers solve two bilinear
-equations, and s is the time. `steps` integrates these equations.
+equations, and s is the time. `steps` integrates these equations. Component c of vector NAME is
+`w.vectors[NAME, c]`; an argument such as `x`, `y` or `out` is the number of a vector (`state`).
 
 Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) corrected.
 """

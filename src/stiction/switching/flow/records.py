@@ -2,7 +2,8 @@
 
 `Flow` allocates and initialises the arrays that `state` defines; `trajectory` passes them to the
 kernels. The codes are the results of `advance`: the end of the run, a bound on the work, or an
-event that the caller must handle.
+event that the caller must handle. A flow has n states, m surfaces, k kink functions and q energies
+(work, friction heat, viscous heat; q is 3 or 0); y = (x, t, W) has n + 1 + q components.
 """
 
 from __future__ import annotations
@@ -95,10 +96,12 @@ class Flow:
         energies: bool,
         n_steps: int = 0,
     ) -> None:
+        # numbers of states, surfaces, kink functions, energies and event functions
         n, m, k = compiled.n, compiled.m, compiled.k
         q = 3 if energies and compiled.power else 0
         e, self.width = 2 * m + k + 1, n + 1 + q
         self.p, self.table = compiled.params.copy(), constants()
+        # all vectors are rows of one array, as long as the longest
         widest = max(NODES + 2, self.width, n + 2 * m + k + 2, m * n, OPENINGS)
         self.vectors = a = np.zeros((COEFFICIENT + e, widest))
         self.work = Workspace(Progress.table(), a)

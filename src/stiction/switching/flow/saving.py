@@ -2,7 +2,8 @@
 
 In sliding the independent variable s of a step is not the time (see `rates`). The fraction of the
 step at a given saving time is then the root of t(s) = time. `steps` has the dense output and its
-source.
+source. `advance`, `events` and `rare_events` call these kernels; `state.Records` has the layout of
+the saved arrays.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def save_until(w: Workspace, records: Records, t: float, fraction: float) -> Non
 
 @kernel
 def _record_step(w: Workspace, records: Records) -> None:
+    """Store (x, t) at the start of the step, and the coefficients of its dense output."""
     now, a, step = w.progress[0], w.vectors, records.steps[w.progress[0].recorded]
     width = now.n + 1
     for c in range(width):

@@ -4,6 +4,11 @@
 `Event` one event, and `Workspace.vectors` all vectors. A kernel refers to a vector by its number,
 such as Y for the present state; the numbers are at the end of this module. `records` allocates the
 arrays.
+
+In all shapes n is the number of states, m that of surfaces, k that of kink functions, and q that of
+energies. The variable y = (x, t, W) has n + 1 + q components: state, time, and energies (external
+work, friction heat, viscous heat). Steps integrate y over s, which is the time except in sliding on
+one surface (`rates`). L+ and L- are the rates of h along the fields of both sides of a surface.
 """
 
 from __future__ import annotations

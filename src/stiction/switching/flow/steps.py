@@ -3,7 +3,8 @@
 The right-hand side is that of the present mode (`rates`), the scheme DOP853 or Radau IIA. Event
 functions are sampled at Chebyshev nodes of the dense output and converted to Bernstein
 coefficients. The convex hull of these coefficients bounds the function, so that no root of the
-interpolant is missed. `advance` calls these kernels in each step.
+interpolant is missed. `advance` calls these kernels in each step. Vector Y is y = (x, t, W), that
+is state, time and energies, at the start of the step; STAGE + j has dy/ds at stage j.
 
 Source: Hairer, Norsett, Wanner I, section II.6 (dense output); Hairer, Wanner II, section IV.8
 (Radau IIA).
@@ -76,14 +77,20 @@ _NEAR_START = 0.02
 _SHORTEST = 1e-11
 # `first_event` returns this if the step is too long to resolve a function
 UNRESOLVED = -2
-# if the ratio of the smallest to the largest sample exceeds this, the interpolant has no root: the
-# Lebesgue constant of the nodes on [0, 1] is below 2.8
+# the interpolant has no root if the smallest sample m over the largest one M exceeds this: the
+# Lebesgue constant of the nodes on [0, 1] is below 2.8, and (M + m) / 2 > 2.8 (M - m) / 2
 _NO_ROOT = 1.8 / 3.8
 
 
 @kernel
 def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float, out: int) -> None:
-    """Fill vector `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
+    """Fill vector `out`[:width] with y + h sum_j table[row, j] k_j over the rates k_j of stages.
+
+    Parameters
+    ----------
+    row : row of the tableau
+    count : number of stages, from the first one
+    """
     # weights of stages 1 and 2 are zero in later rows of the tableau
     begin = 1 if row < 3 else 2 if row < 5 else 3
     for c in range(width):

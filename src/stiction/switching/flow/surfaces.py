@@ -4,7 +4,8 @@ Let L+- be the rates of h along the fields of both sides. By Filippov's conditio
 leave into h > 0 if L+ > 0 and into h < 0 if L- < 0; it may slide along the surface if L+ and L-
 have opposite signs. On a fold, L+ = 0 or L- = 0, the sign of the second derivative of h along that
 field decides. `events` uses these conditions; for intersections of two surfaces see
-`intersections.directions`. Also here: the projection on a surface, and the start of a mode.
+`intersections.directions`. Also here: the projection on a surface, and the start of a mode. Scaled
+states are the states over their scales (vector SCALE), so that norms do not depend on units.
 
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II and eqs (17), (18).
 """
@@ -243,8 +244,9 @@ def tighten_near_line(w: Workspace, rho: float) -> None:
     """Scale the tolerance by the distance rho to a codimension-2 line.
 
     The field there depends on the direction from the line only, so that the error is relative to
-    the distance and not to the state. The full tolerance applies from a distance of 0.1 on
-    (chosen); a state has an error of some 20 roundings.
+    the distance and not to the state. The full tolerance applies from a distance of 0.1 m/s on
+    (chosen for the wheel, the only system with such a line); a state has an error of some 20
+    roundings.
     """
     now, a = w.progress[0], w.vectors
     size = 0.0

@@ -19,7 +19,8 @@ __all__ = ["AT_END", "RADAU", "RADAU_NODES", "STAGES", "tableau"]
 STAGES = 16
 # the stage at the end of the step, the first of the next step (FSAL)
 AT_END = 12
-# Radau IIA of order 5: weights of its three stages, and their nodes
+# Radau IIA of order 5: RADAU[i][j] is the weight of the rate of stage j in stage i, RADAU_NODES[i]
+# the fraction of the step at stage i
 _ROOT = 6.0**0.5
 RADAU_NODES = ((4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0)
 RADAU = (
@@ -39,10 +40,10 @@ RADAU = (
 
 @functools.cache
 def tableau() -> npt.NDArray[np.float64]:
-    """Return the coefficients (23, 16) of DOP853.
+    """Return the coefficients (23, 16) of DOP853; column j has the weights of the rates of stage j.
 
-    Rows 0-15 are the weights of the stages, 16 of the solution, 17-18 of the errors of orders 3 and
-    5, 19-22 of the dense output.
+    Rows 0-15 give the states at the stages, 16 the solution, 17-18 the errors of orders 3 and 5,
+    19-22 the last four terms of the dense output.
     """
     from scipy.integrate import DOP853
 

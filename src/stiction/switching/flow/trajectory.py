@@ -3,8 +3,9 @@
 `Trajectory` places a state in a mode, evaluates switching functions and fields there, and
 integrates. `event_driven`, `funnel`, `tangents` and `nonuniqueness` use it. L+ and L- are the Lie
 derivatives of a switching function h along the fields f+ and f- of its two sides, see `rates`.
+There are n states, m surfaces and k kink functions; surfaces are numbered from 0.
 
-Source: Filippov 1988; Szalai, Jeffrey 2014. `intersections.directions` has those of intersections.
+Source: Filippov 1988; Szalai, Jeffrey 2014; for intersections see `intersections.directions`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
 """`solve_ivp` with SciPy's signature, and Filippov sliding on given `surfaces`.
 
 A script that calls SciPy's function changes only its import. Calls without surfaces are passed to
-SciPy. Calls with surfaces are solved by the event-driven method: the solution slides where the
-fields of both sides point to a surface, and the result reports where the solution is not unique.
+SciPy. With surfaces h_i(t, y) = 0 the equation is y' = fun(t, y, s) with s_i = sgn h_i. A
+`PiecewiseSmooth` flow is made from these functions and solved by `EventDriven`: the solution slides
+where the fields of both sides point to a surface, and the result reports where it is not unique.
+Events of the user are the kinks of that flow; `_result` converts the run to SciPy's result.
+
+Source: Filippov 1988.
 """
 
 from __future__ import annotations
@@ -146,12 +150,14 @@ def _checked(
 
 
 def _of_state(function: Function, given: tuple[Any, ...]) -> Function:
+    """Return f(t, x, p) of the flow from SciPy's function (t, y, *args) with args = `given`."""
     if given:
         return lambda t, x, p: function(t, x, *given)
     return lambda t, x, p: function(t, x)
 
 
 def _of_sides(function: Function, given: tuple[Any, ...]) -> Function:
+    """Return f(t, x, s, p) of the flow from the function (t, y, sides, *args)."""
     if given:
         return lambda t, x, s, p: np.asarray(function(t, x, s, *given))
     return lambda t, x, s, p: np.asarray(function(t, x, s))
@@ -165,6 +171,14 @@ def _result(
     times: Floats | None,
     dense_output: bool,
 ) -> Any:
+    """Return the run as an object with the fields of SciPy's result.
+
+    Parameters
+    ----------
+    asked : event functions of the user
+    given : further arguments `args` of all functions
+    times : (k,) times of `t_eval`; None if the user gave none
+    """
     n = len(flow.start_names)
     y = np.stack([run.variables[name].values for name in flow.start_names])
     t_events, y_events, end = _events(run, flow, asked, given)
@@ -257,7 +271,12 @@ def _rate(flow: PiecewiseSmooth, time: float, y: Floats, signs: Floats) -> Float
 
 
 def _dense(run: Run, flow: PiecewiseSmooth, y: Floats) -> Function:
-    """Return sol(t): a cubic Hermite interpolant between saved states and events."""
+    """Return sol(t): a cubic Hermite interpolant between saved states and events.
+
+    Parameters
+    ----------
+    y : (n, samples) saved states
+    """
     log, m = run.event_log, flow.compiled.m
     states = np.stack([np.asarray(log.columns[f"{name}_after"]) for name in flow.start_names])
     time = np.concatenate([run.time, log.time])
@@ -296,6 +315,13 @@ def _ending(run: Run, saved: Floats, time: float) -> Floats:
 
 
 def _evaluated(time: Floats, y: Floats, left: Floats, right: Floats, t: Any) -> Floats:
+    """Return (n,) or (n, k) values of the cubic Hermite interpolant at one or k times `t`.
+
+    Parameters
+    ----------
+    time, y : (p,) knots and (n, p) states there
+    left, right : (p - 1, n) rates y' at the begin and at the end of each interval
+    """
     wanted = np.asarray(t, dtype=np.float64)
     flat = np.atleast_1d(wanted)
     if time.size == 1:

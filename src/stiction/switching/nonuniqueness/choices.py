@@ -143,6 +143,7 @@ def side_continuations(
 def _in_escaping(
     policy: Policy, loss: LossPoint, rng: np.random.Generator
 ) -> tuple[Sequence[Start], str]:
+    """Return the futures of a state in an escaping region, and the reason if there are none."""
     if isinstance(policy, Leave):
         return [_slide_then(loss, _sign(policy.side), policy.after)], ""
     if isinstance(policy, Sample):
@@ -156,6 +157,7 @@ def _in_escaping(
 
 
 def _slide_then(loss: LossPoint, side: float, dwell: float) -> Start:
+    """Return the future that slides for the time `dwell`, then leaves to `side`."""
     sides = loss.sides.copy()
     sides[loss.surface] = 0.0 if dwell > 0.0 else side
     note = f"leave to {_NAMES[side]} after {dwell:.6g}"
@@ -163,6 +165,7 @@ def _slide_then(loss: LossPoint, side: float, dwell: float) -> Start:
 
 
 def _sign(side: str) -> float:
+    """Return the sign of h on a side, "+" or "-"."""
     return 1.0 if side == "+" else -1.0
 
 
@@ -177,6 +180,11 @@ def _at_two_fold(
     tolerance: Tolerance,
     horizon: float,
 ) -> tuple[Sequence[Start], str]:
+    """Return the futures of a two-fold, and the reason if there are none.
+
+    A future slides in the escaping region from the two-fold to an exit, and leaves there. Exits
+    have polar coordinates around the two-fold (`EscapingWedge`).
+    """
     if not isinstance(policy, (Leave, Sample, Enumerate)):
         return (), "the run stops, as its solution is not unique"
     if isinstance(policy, Leave) and policy.after <= 0.0:
@@ -251,6 +259,7 @@ def _enumerated(
 
 
 def _through(loss: LossPoint, exit_: Exit, side: float) -> Start:
+    """Return the future that slides from the two-fold to an exit and leaves to `side`."""
     sides = loss.sides.copy()
     sides[loss.surface] = side
     note = f"leave to {_NAMES[side]} after {exit_.dwell:.6g}, direction {exit_.angle:.4g}"
@@ -267,6 +276,10 @@ def _at_line(
     rng: np.random.Generator,
     tolerance: Tolerance,
 ) -> tuple[Sequence[Start], str]:
+    """Return the futures of a point of a codimension-2 line, and the reason if there are none.
+
+    A future begins at a small distance from the line along an exit direction.
+    """
     fraction = min(max(OFF_LINE, 1e3 * tolerance.rtol), _FARTHEST)
     distance = fraction * float(np.max(system.compiled.scale))
     exits = list(system.line_exits(loss.x))
@@ -301,6 +314,13 @@ def _off_line(
     dwell: float = 0.0,
     side: float = 0.0,
 ) -> Start:
+    """Return the future in an exit direction of the line.
+
+    Parameters
+    ----------
+    distance : distance of its start from the line [state units]
+    dwell, side : for an exit in the escaping region, time of sliding and side of the exit
+    """
     if exit_.kind == "rest":
         return Start(loss.x, loss.sides, note="rest", rest=True)
     sides = loss.sides.copy()

@@ -1,10 +1,11 @@
 """Exits from the escaping region after a two-fold, and their dwell times.
 
-Forward integration in an escaping region is unstable, and all orbits leave the two-fold in the same
-direction. Backward in time the two-fold attracts these orbits. So an exit point p of the escaping
-region is chosen first; backward integration of the sliding field from p to the two-fold then gives
-the dwell time. `EscapingWedge` has the exits in polar coordinates around the two-fold, for
-`choices` and `funnel`.
+In the escaping region L- < 0 < L+ of a surface, L+- the rates of h along the fields of both sides.
+Forward integration there is unstable, and all orbits leave the two-fold in the same direction.
+Backward in time the two-fold attracts these orbits. So an exit point p of the escaping region is
+chosen first; backward integration of the sliding field from p to the two-fold then gives the dwell
+time. `EscapingWedge` has the exits in polar coordinates around the two-fold, for `choices` and
+`funnel`.
 
 Source: formulas sheet of the paper on switching, section 5 (funnel).
 """
@@ -121,12 +122,14 @@ class EscapingWedge:
         probe = Probe(system, self.surface, self.sides)
         up, down = probe.gradients(self.x)[1:] * self.scale
         normals = np.array([normal, up, down])
-        # directions in the surface along which only L+ increases and only L- decreases
+        # columns of the inverse of the gradients of (h, L+, L-): directions in the surface along
+        # which only L+ increases and only L- decreases
         inverse = np.linalg.pinv(normals)
         self._plus = inverse[:, 1] * float(np.linalg.norm(up))
         self._minus = -inverse[:, 2] * float(np.linalg.norm(down))
 
     def _signs(self, side: float) -> Floats:
+        """Return (m,) the signs of all surfaces, with `side` for that of the two-fold."""
         signs = self.sides.copy()
         signs[self.surface] = side
         return signs
@@ -179,6 +182,7 @@ class EscapingWedge:
 
         Verified by: tests/unit/switching/test_exits.py::test_exit_after_a_time
         """
+        # ends of the bracket, each (distance, dwell time)
         low, high = (0.0, 0.0), (math.inf, math.inf)
         distance = 1e-3
         best: Exit | None = None

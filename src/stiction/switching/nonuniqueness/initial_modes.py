@@ -2,7 +2,8 @@
 
 Off a surface it is the sign of h. On a surface it is the mode that the user gives, which must be
 admissible except at a two-fold. Without a given mode it is sliding where the flow can slide, on an
-escaping surface too, and otherwise the side to which the flow leaves.
+escaping surface too, and otherwise the side to which the flow leaves. `event_driven` calls
+`start_sides` at the start of a run; `flow.surfaces` has Filippov's conditions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@
 
 The kernels return the admissible directions as bits (`flow.intersections.directions`, which defines
 quadrants, half surfaces and spirals). Here they get names, and the policy of a run chooses some of
-them as initial states (`Start`) of continuations.
+them as initial states (`Start`) of continuations. `event_driven` calls `starts_at` at a loss of
+determinism, and `leave` at the end of a chosen time of sliding.
+
+Source: Filippov 1988, sections 15 and 19.
 """
 
 from __future__ import annotations

@@ -13,7 +13,11 @@ intervals are those that resolve A and B, often several steps of the run.
 
 Derivatives of functions are central differences, of order 2 for a function that is linear in a
 number, else of order 4. At both ends of an interval the points of the differences move closer until
-those of the next higher order agree. `mode.ModeFlow` calls these kernels.
+those of the next higher order agree. With the differences D(k d) over k d on either side,
+
+    order 2: D(d),  order 4: (4 D(d) - D(2 d)) / 3,  order 6: (15 D(d) - 6 D(2 d) + D(3 d)) / 10.
+
+`mode.ModeFlow` calls these kernels. There are n states, q parameters and m directions.
 
 Source: Hairer, Norsett, Wanner 1993, section I.14 (variational equation), section II.7
 (collocation), section II.10 (DOP853).
@@ -156,6 +160,7 @@ class Variation(NamedTuple):
 
 @kernel(inline=True)
 def _evaluate(w: Workspace, what: int, row: int, free: bool) -> None:
+    """Do the work of `evaluate`; `free` is the result of `moves_freely`."""
     now, a = w.progress[0], w.vectors
     if what >= 0:
         event_values(w, row, VALUE)
@@ -177,6 +182,7 @@ def evaluate(w: Workspace, what: int, row: int) -> None:
 
 @kernel(inline=True)
 def _set_parameters(w: Workspace, s: Stencil, j: int, step: float) -> None:
+    """Set the numbers of the system to those for parameter j plus `step`, to first order."""
     now, a = w.progress[0], w.vectors
     for i in range(s.first[j], s.end[j]):
         s.numbers[i] = s.home[i] + step * s.along[j, i]
@@ -237,6 +243,7 @@ def _agree(w: Workspace, what: int, v: Variation, pairs: int) -> tuple[float, fl
 
 @kernel(inline=True)
 def _restore(w: Workspace, s: Stencil, j: int) -> None:
+    """Restore the state in SPARE, or the numbers of the system, after a difference of column j."""
     now, a = w.progress[0], w.vectors
     if j < now.n:
         a[SPARE, j] = a[TRIAL, j]
@@ -566,6 +573,7 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
     degree NODES - 1 give the error E of one node less; the result is E^(NODES / (NODES - 1)).
     """
     a, n, columns = w.vectors, w.progress[0].n, v.samples.shape[2]
+    # norm: bound of |A| in scaled states; rough: that of its Legendre coefficient of highest degree
     norm = rough = zero = 0.0
     for b in range(NODES):
         for c in range(n):
@@ -585,12 +593,15 @@ def _error(w: Workspace, v: Variation, h: float) -> tuple[float, float]:
             mean, high = mean + whole * unit, high + abs(part) * unit
         norm, rough = max(norm, mean), max(rough, high)
     norm, rough = norm * h, rough * h
+    # bend: such a coefficient of e^(A h) from its leading term, times 1 / (2 NODES - 1), the
+    # integral of the square of its Legendre polynomial
     bend, odd = 0.5 * norm, 1.0
     for k in range(2, NODES):
         odd *= 2.0 * k - 1.0
         bend *= 0.5 * norm
     bend /= odd * (2.0 * NODES - 1.0)
     error = rough * max(bend, rough / norm / (2.0 * NODES - 1.0)) if norm > 0.0 else 0.0
+    # the same for B, relative to the size of B or of the derivatives per length of the interval
     for j in range(n, columns):
         mean, high = v.floor[j - n], 0.0
         for c in range(n):
@@ -648,7 +659,11 @@ def _bounds(w: Workspace, v: Variation, h: float) -> int:
 
 @kernel(inline=True)
 def _propagate(w: Workspace, v: Variation, h: float) -> None:
-    """Advance the derivatives over an interval by the Taylor series of the linear equation."""
+    """Advance the derivatives over an interval by the Taylor series of the linear equation.
+
+    With A = sum_j A_j theta^j and B = sum_j B_j theta^j in the fraction theta of the interval, the
+    terms are T_0 = V and T_k+1 = h / (k + 1) (B_k e + sum_j A_j T_k-j); V becomes their sum.
+    """
     n, m = v.states.shape
     count = _bounds(w, v, h)
     sizes, bounds = v.bounds[0], v.bounds[1]

@@ -2,7 +2,12 @@
 
 `ModeFlow` sets a mode, evaluates the field and the derivatives of event functions there, and
 integrates the variational equation (`kernels`). `run` uses it for the derivatives of a run through
-all its events, `segments` for arcs of periodic orbits.
+all its events, `segments` for arcs of periodic orbits. With n states, q parameters and m directions
+(components of the initial state, or parameters) the state V of this equation is (n, m). A mode is
+given by the (surfaces,) signs `sides`, 0 in sliding; event functions are numbered as in
+`flow.rates.event_values`.
+
+Source: Hairer, Norsett, Wanner 1993, section I.14.
 """
 
 from __future__ import annotations
@@ -136,6 +141,7 @@ class ModeFlow:
     # ---- the mode
 
     def _set_mode(self, x: Floats, t: float, sides: Floats) -> None:
+        """Set the mode with these signs at the state x (n,) and time t."""
         flow, n = self.flow, self.n
         for row in (Y, TRIAL):
             flow.vectors[row, :n], flow.vectors[row, n] = x, t

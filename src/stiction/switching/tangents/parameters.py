@@ -129,6 +129,7 @@ def system_with(system: Any, name: str, value: float) -> Any:
 
 
 def _with(old: Any, index: int | None, value: float) -> Any:
+    """Return `value`, or a copy of the array `old` with `value` at the index."""
     if index is None:
         return value
     row = np.array(old, dtype=np.float64)

@@ -9,7 +9,8 @@ of the state at fixed time are
 
 with the saltation matrix S. At the start of sliding S projects on the surface; at the end of
 sliding in a fold F = G and S = 1. A run has no derivative at grazings, losses of determinism and
-simultaneous events, which are reported. `EventDriven.tangents` calls `tangents_of`.
+simultaneous events, which are reported. `EventDriven.tangents` calls `tangents_of`. V is an (n, m)
+array for n states and m directions.
 
 Source: di Bernardo et al. 2008, section 2.5; Leine and Nijmeijer 2004, chapter 7.
 """
@@ -255,6 +256,7 @@ class _Tangent(ModeFlow):
         return found
 
     def _on_surface(self, x: Floats, i: int) -> bool:
+        """Return whether a state lies on surface i within rounding."""
         scale = np.asarray(self.system.compiled.scale)
         reach = np.abs(self.system.gradient(x)[i]) @ np.maximum(np.abs(x), scale)
         return bool(abs(self.system.surfaces_at(x)[i]) <= _ON_SURFACE * reach)
@@ -419,9 +421,11 @@ class _Tangent(ModeFlow):
     # ---- what has no derivative
 
     def _fail(self, time: float, kind: str, reason: str) -> None:
+        """Record that the run has no derivative from this time on."""
         self.failures.append(NotDifferentiable(time, kind, reason))
 
     def _note_event(self, step: Transition, by: Floats) -> None:
+        """Record an event with the (m,) derivatives of its time."""
         state = step.state[: self.free].copy()
         self.events.append(EventTangent(step.time, step.label, state, by))
 

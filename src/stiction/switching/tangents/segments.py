@@ -3,7 +3,9 @@
 A run ends a mode at its event. A segment instead continues with the smooth field of its mode until
 a given time, possibly beyond the region of that mode. So its end, and the event functions there,
 are smooth functions of start, times and parameters, also if the event is tangential. Continuation
-of cycles through grazing and sliding bifurcations needs this.
+of cycles through grazing and sliding bifurcations needs this (`stiction.studies`). A mode is given
+by the signs `sides` of the surfaces, 0 in sliding; `full` is a state x with its clock, if there is
+one; p are the q parameters.
 
 Source: Dercole and Kuznetsov 2005 (SlideCont); Dankowicz and Schilder 2013, chapter 9.
 """
@@ -150,10 +152,12 @@ class SegmentFlow(ModeFlow):
         return np.concatenate([by[:free], [float(by[free:n].sum())], by[n:]])
 
     def _enter(self, full: Floats, t: float, sides: Floats) -> None:
+        """Set the mode, after a test whether surfaces that seemed to be planes are planes."""
         self._check_planes([full])
         self._set_mode(full, t, sides)
 
     def _rate_of(self, sides: Floats, what: int, full: Floats, t: float) -> float:
+        """Return the rate of event function `what` along the orbit."""
         self._enter(full, t, sides)
         field = self._field(full, t)
         return float(self._gradient(what, full, t)[: self.n] @ field)
@@ -190,5 +194,6 @@ class SegmentFlow(ModeFlow):
 
 
 def _refused(got: str) -> ModelError:
+    """Return the error for a segment that cannot be computed."""
     needs, why = "segments of positive length", "the orbit consists of segments between events."
     return ModelError("continue_cycle", got, needs, why, "start nearer to the bifurcation.")

@@ -2,8 +2,9 @@
 
 In three states h = L+ = L- = 0 has isolated solutions; with one parameter they form a curve, which
 is followed by pseudo-arclength continuation (`numerics.continuation`) through its turning points.
-Where one of `BOUNDARIES` is zero on it, the case of the two-fold changes; with a second parameter
-this boundary is a curve too.
+Here h is the switching function, L+- are its rates along the fields of both sides, and the numbers
+K_ab classify the two-fold (`local_flow`). Where one of `BOUNDARIES` is zero on the curve, the case
+of the two-fold changes; with a second parameter this boundary is a curve too.
 
 Source: Keller 1977; boundaries of the formulas sheet, section 5.
 """
@@ -37,7 +38,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# for each boundary the function of K that is zero on it, a polynomial
+# for each boundary the function that is zero on it: a polynomial of the (2, 2) array K of a
+# `TwoFold`, [[K++, K+-], [K-+, K--]]
 BOUNDARIES: dict[str, Callable[[Floats], float]] = {
     "J1 J2 = 1": lambda k: float(k[1, 0] * k[0, 1] - k[0, 0] * k[1, 1]),
     "J1 = 0": lambda k: float(k[1, 0]),
@@ -118,6 +120,17 @@ class _Family:
     """The equations G(u) = (h, L+, L-, boundary function) = 0 with the unknowns u = (x, p).
 
     It is a `VectorProblem` of `numerics.continuation`; p are one or two parameters.
+
+    Parameters
+    ----------
+    start, at : a two-fold, and (1,) or (2,) parameters there
+    spans : (1, 2) or (2, 2) lowest and highest values of the parameters
+    boundary : key of `BOUNDARIES`; None for h = L+ = L- = 0 alone
+
+    Attributes
+    ----------
+    scale : (n + 1,) or (n + 2,) sizes of the unknowns
+    limits : (number of the unknown, low, high, name) of each parameter
     """
 
     def __init__(
@@ -340,6 +353,7 @@ def continue_boundary(
 def _both_directions(
     family: _Family, first: Floats, step: float, most: int
 ) -> tuple[list[Floats], tuple[str, str]]:
+    """Return the points u = (x, p) of a curve through `first`, and the reasons of both ends."""
     forward, end = trace(family, first, 1.0, step=step, most=most)
     if end == "the curve is closed":
         return forward, (end, end)
@@ -400,7 +414,7 @@ def _case_between(
 ) -> int | str:
     """Return the case, or the kind where there is no case, beside a place on a curve.
 
-    It is that of the point next to `at` on the way to `end`, or halfway if there is none between.
+    It is that of the first point between `at` and `end`, or that halfway if there is none between.
 
     Parameters
     ----------
@@ -424,6 +438,7 @@ def _case_between(
 
 
 def _case(point: TwoFold) -> int | str:
+    """Return the case of a two-fold, or its kind where there is no case."""
     return point.kind if point.case is None else point.case
 
 
@@ -442,6 +457,7 @@ def _first_two_fold(
     guess: Sequence[float] | Floats,
     surface: int,
 ) -> TwoFold:
+    """Return the two-fold near `guess` at the parameters `at`; ModelError without three states."""
     system = make_system(*(float(value) for value in at))
     checked_system(where, system, surface)
     if system.compiled.n != 3:
@@ -452,6 +468,7 @@ def _first_two_fold(
 
 
 def _check_steps(where: str, make_system: object, step: float, max_points: int) -> None:
+    """Refuse arguments of a continuation that are not admissible."""
     if not callable(make_system):
         needs, why = "a function of the parameters", "it makes the system for their values."
         try_ = "for example lambda p: NormalForm(p, -1.5)."
@@ -463,6 +480,7 @@ def _check_steps(where: str, make_system: object, step: float, max_points: int) 
 
 
 def _spans(where: str, spans: Sequence[object], start: Sequence[object], count: int) -> Floats:
+    """Return (count, 2) lower and upper ends of the parameters; the start must lie inside."""
     why, try_ = "the curve ends where a parameter leaves its span.", "for example (-2.0, 0.0)."
     for name, given, shape in (("spans", spans, (count, 2)), ("start", start, (count,))):
         if count == 2 and shape_of(given) != shape:
@@ -486,4 +504,5 @@ def _spans(where: str, spans: Sequence[object], start: Sequence[object], count: 
 
 
 def _inside(p: Floats, box: Floats) -> bool:
+    """Return whether the parameters p (k,) lie within their ranges `box` (k, 2)."""
     return bool(((p >= box[:, 0]) & (p <= box[:, 1])).all())

@@ -2,8 +2,9 @@
 
 Sliding orbits can reach a two-fold in finite time and have no unique future there. Four numbers,
 K_ab = d(L_a) . f^b with L_a = grad h . f^a, determine the kind of a two-fold and its sliding orbits
-to first order. The search is Newton's method for h = L+ = L- = 0 (`newton`), from one guess or from
-many random ones; the result is a `TwoFold` (`local_flow`).
+to first order; here h is the switching function, f^a the field of side a = + or -. The search is
+Newton's method for h = L+ = L- = 0 (`newton`), from one guess or from many random ones; the result
+is a `TwoFold` (`local_flow`).
 
 Source: Szalai, Jeffrey 2014, section III.
 """
@@ -198,6 +199,7 @@ def checked_system(where: str, system: object, surface: object) -> None:
 
 
 def _no_two_fold(result: Search) -> str:
+    """Return the message for a search that did not end at a two-fold."""
     h, up, down = (float(v) for v in np.abs(result.residual))
     end = f"h = {h:.2g}, L+ = {up:.2g}, L- = {down:.2g} of their sizes at {result.x.tolist()}"
     small = 1e-3 * max(h, up, down)

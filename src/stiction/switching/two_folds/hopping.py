@@ -5,8 +5,9 @@ invisible two-fold its height is of order rho^2, which is below the rounding err
 rho is not small against those of x. So hops are integrated in local coordinates: the offset
 X = x - x* from the two-fold x*, which `refinement` gives beyond its last digit, and h itself as a
 state with the rate L = grad h . f. Nearest to the two-fold L comes from its Taylor series in X,
-without cancellation. Hops grow with each revolution; when they are large enough, the kernels of
-`flow` continue in the states x.
+without cancellation. The equations are integrated by the classical Runge-Kutta method of order 4.
+Hops grow with each revolution; when they are large enough, the kernels of `flow` continue in the
+states x. `following` calls `hop_away` for a run, `ensembles.blocks` for an ensemble.
 
 Source: formulas sheet of the wheel paper, section 5 (crossing maps of the exact model).
 """
@@ -135,7 +136,7 @@ class _Hopper:
         return float(self.system.gradient(x)[self.surface] @ self.system.field(x, signs))
 
     def _expand(self, side: float) -> tuple[Floats, Floats]:
-        """Return the first two derivatives of L at the two-fold, by differences."""
+        """Return (n,) first and (n, n) second derivatives of L at the two-fold, by differences."""
         n, shifts = self.n, np.diag(_SEPARATION * self.scale)
         slope, bend = np.zeros(n), np.zeros((n, n))
         for j in range(n):
@@ -209,11 +210,12 @@ class _Hopper:
         if np.max(np.abs(y[: self.n]) / self.scale) <= _FAR:
             return False
         x, gap = self._at(y), 0.0
-        normal = self.system.gradient(x)[self.surface]
+        # in scaled states, as in `flow.surfaces.surface_speed`
+        normal = self.system.gradient(x)[self.surface] * self.scale
         for side in (1.0, -1.0):
             signs = self.signs.copy()
             signs[self.surface] = side
-            field = self.system.field(x, signs)
+            field = self.system.field(x, signs) / self.scale
             size = float(np.linalg.norm(normal) * np.linalg.norm(field))
             gap = max(gap, abs(float(normal @ field)) / size)
         return gap > _BEYOND * NEXT_TO_TWO_FOLD
@@ -240,6 +242,7 @@ class _Hopper:
         return [total / _STEPS] * _STEPS
 
     def _node(self, t: float, y: Floats) -> Floats:
+        """Return (1 + n + q,) time, state and energies."""
         return np.concatenate([[t], self._at(y), y[self.n + 1 :]])
 
     def _at(self, y: Floats) -> Floats:

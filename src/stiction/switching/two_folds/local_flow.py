@@ -3,7 +3,7 @@
 The numbers K_ab, the derivative of L_a = grad h . f_a along the field of side b, determine the flow
 to first order: whether the folds are visible, the eigenvalues of the desingularised sliding flow,
 and from them whether sliding orbits reach the point, where determinism is lost. `finding` returns a
-`TwoFold`.
+`TwoFold`. Here h is the switching function, f+- the fields of both sides, L+- = grad h . f+-.
 
 Source: Szalai, Jeffrey 2014, section III; formulas sheet, section 5.
 """
@@ -157,6 +157,7 @@ class TwoFold(Record):
 
     @property
     def _pair(self) -> tuple[float, float]:
+        """J1 and J2; ModelError unless both folds are invisible."""
         j1, j2 = self.J1, self.J2
         if j1 is None or j2 is None:
             raise ModelError(

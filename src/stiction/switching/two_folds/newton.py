@@ -4,7 +4,9 @@
 Chebyshev interpolation on intervals of many radii: the last Chebyshev coefficients are large by
 truncation if the radius is too large, and by rounding if it is too small, so that the radius with
 the smallest ones is best. `search` is a damped Newton method; its steps have least norm, because
-there may be more states than equations. `finding` and `curves` call both.
+there may be more states than equations. `finding` and `curves` call both. Here h is the switching
+function of one surface and L+- = grad h . f+- are its rates along the fields of both sides. In
+arrays the three functions have the order h, L+, L-.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ class Probe:
                 part.check()
 
     def fields(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return f+ and f- at x."""
+        """Return (n,) f+ and (n,) f- at x."""
         plus, minus = self.signs.copy(), self.signs.copy()
         plus[self.surface], minus[self.surface] = 1.0, -1.0
         return self.system.field(x, plus), self.system.field(x, minus)
@@ -105,10 +107,11 @@ class Probe:
     def slope(
         self, x: Floats, direction: Floats, off: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the derivatives of h, L+ and L- along `direction` and their errors.
+        """Return (3,) derivatives of h, L+ and L- along `direction`, and (3,) their errors.
 
         Parameters
         ----------
+        x, direction : (n,) each
         off : (3,) factors; `off` times h is subtracted from the three functions. Along a tangent
             of the surface this does not change the derivative. It removes the effect of the
             rounding of points on fields that vary fast across the surface
@@ -123,10 +126,13 @@ class Probe:
         if off is not None:
             samples = samples - samples[:, :1] * off
         samples = samples.reshape(_RADII.size, _NODES, 3)
+        # axes of `coefficients`: radius r, degree k, function c
         rates = length / _RADII[:, None]
         slopes, doubts = [], []
         with np.errstate(invalid="ignore", over="ignore"):
             coefficients = np.einsum("kj,rjc->rkc", _TO_COEFFICIENTS, samples)
+            # rounding error of a coefficient; `left_out` is the truncation error of an interpolant,
+            # the largest of the next four coefficients
             noise = np.sqrt(np.mean(coefficients[:, -_TAIL:] ** 2, axis=1))
             for degree in _DEGREES:
                 left_out = np.abs(coefficients[:, degree : degree + 4]).max(axis=1)
@@ -266,6 +272,7 @@ def _on_surface(probe: Probe, x: Floats) -> Floats:
 
 
 def _residual(probe: Probe, x: Floats, sizes: Floats) -> Floats:
+    """Return (3,) h, L+ and L- at x over their scales."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(probe.values(x[None, :])[0] / sizes)
 

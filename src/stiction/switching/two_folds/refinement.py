@@ -3,7 +3,9 @@
 Newton's method ends where h, L+ and L- are zero within their rounding errors. These errors differ
 from point to point. Polynomials fitted to values at many neighbouring points average them, and give
 h, L+ and L- more exactly; one more Newton step with these values is the correction. It is stored
-separately from the position. `hopping` needs it for orbits very near the two-fold.
+separately from the position. `hopping` needs it for orbits very near the two-fold. Here h is the
+switching function, L+- = grad h . f+- its rates along the fields of both sides, and n the number of
+states.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Orbits that leave a two-fold by infinitely many crossings, in the local normal form.
 
-The crossing map of `NormalForm` around the two-fold is linear in (y, z). Its eigenvectors are
-invariant rays of the surface; along one of them orbits spiral out of the two-fold, along the other
-one into it, in finite time.
+The normal form is f+ = (-y, 1, J1) for h = x > 0 and f- = (z, J2, 1) for x < 0, with the states
+(x, y, z) and the two-fold at the origin (`presets.NormalForm`). The crossing map around the
+two-fold is linear in (y, z). The eigenvectors of this map are invariant rays of the surface x = 0;
+along one of them orbits spiral out of the two-fold, along the other one into it, in finite time.
+
+Source: Szalai, Jeffrey 2014, (30); formulas sheet, section 5.
 """
 
 from __future__ import annotations

@@ -196,6 +196,7 @@ class DynamicTyreWheel(Declared):
 
     @property
     def _own_angle(self) -> float:
+        """Slip angle of the string at which slip begins [rad]."""
         return self.onset_angle if self.string_angle is None else self.string_angle
 
     @property
@@ -260,7 +261,7 @@ class DynamicTyreWheel(Declared):
         """
         from stiction.switching.wheel import dynamic_tyre_kernels as kernels
 
-        state, when = _door(start, times)
+        state, when = _checked(start, times)
         step = self.fastest_step if longest_step is None else longest_step
         name, why, try_ = "integrate.longest_step", "it is a length of time.", "leave it out."
         step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
@@ -314,12 +315,19 @@ class DynamicTyreWheel(Declared):
         return float(0.1 * np.pi / max(np.sqrt(max(tread, abs(self.k2) * lever)), quick))
 
     def _stored(self, q: Floats, patch: Table[Patch]) -> float:
+        """Return the elastic energy of the tread in the patch [J]."""
         length = np.full(q.size, 2.0 * self.half_length / self.nodes)
         length[0] *= patch[0].offset
         length[-1] *= 1.0 - patch[0].offset
         return float(0.5 * self.scales[0] * self.string.stiffness * np.sum(q**2 * length))
 
     def _parameters(self, step: float, cfl: float) -> Table[Tyre]:
+        """Return the numbers of the kernels.
+
+        Parameters
+        ----------
+        step, cfl : longest step [s], and number of elements that material moves in it at most
+        """
         table = Tyre.table()
         tyre = table[0]
         for name in ("d", "m", "c1", "c2", "beta", "r0", "omega0", "gamma", "k2", "half_length"):
@@ -360,7 +368,8 @@ class DynamicTyreWheel(Declared):
         return q.copy(), slip.copy(), patch
 
 
-def _door(start: object, times: object) -> tuple[Floats, Floats]:
+def _checked(start: object, times: object) -> tuple[Floats, Floats]:
+    """Return (3,) the start and (n,) the times; ModelError if they are not admissible."""
     state = numbers(
         "integrate.start",
         start,
@@ -544,7 +553,7 @@ def lyapunov_exponent(
     for name, value in (("window", window), ("displacement", displacement)):
         why, try_ = "growth is measured over it.", "leave it out."
         number(f"lyapunov_exponent.{name}", value, rule="positive", why=why, try_=try_)
-    state = _door(start, [0.0, window])[0]
+    state = _checked(start, [0.0, window])[0]
     direction = np.full(3, np.sqrt(1.0 / 3.0))
     times = np.array([0.0, window])
     tread: Tread | None = None

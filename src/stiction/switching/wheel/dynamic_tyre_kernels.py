@@ -4,7 +4,10 @@ The contact patch has `n + 1` material elements that move through it: n - 1 whol
 the edges that are entering or leaving. This is a Lagrangian discretisation of q_t = g q_x + h
 (`dynamic_tyre`): in stick the displacement q of an element grows with the lateral velocity only,
 without numerical diffusion, and stick or slip is a state of the element. The wheel is integrated by
-velocity Verlet.
+velocity Verlet. Elements are numbered from the rear, x = -a, to the front, x = a, with half the
+length a of the patch. `DynamicTyreWheel.integrate` calls `advance`.
+
+Source: Szalai, Jeffrey 2014, (2), (3) for the wheel and appendix B for the string.
 """
 
 from __future__ import annotations
@@ -31,11 +34,12 @@ __all__ = [
 
 
 class Tyre(Struct):
-    """Numbers of a wheel and its tyre, see `dynamic_tyre.DynamicTyreWheel`.
+    """Numbers of a wheel and its tyre; `dynamic_tyre.DynamicTyreWheel` defines the others.
 
     break_at : displacement at which the tread breaks loose [m]
     string_angle : slip angle of the string at which slip begins [rad]
     turn_slip : 0 or 1
+    onset_angle : slip angle of the wheel at which slip begins [rad]
     force, moment : force [N] and moment [N m] of the wheel per force and moment of the string
     step, cfl : longest step [s], and largest number of elements that material moves in a step
     """
@@ -322,8 +326,8 @@ def advance(
 
     Parameters
     ----------
-    state : r, v, omega, changed in place
-    out : (t,) samples at `times`
+    q, slip, state : as in `roll_patch`; r [m], v [m/s], omega [rad/s]. All change in place
+    out : (t,) samples at `times` [s]
     fixed : whether the state of the wheel is constant
     """
     tyre, contact_patch = p[0], patch[0]

@@ -1,8 +1,11 @@
 """Random points of the escaping region of the wheel, and those whose orbits start at a two-fold.
 
-The escaping region is the part of h = 0 with L- < 0 < L+. Each random point is integrated backward
-in time along the sliding field; if the orbit runs into the two-fold, the point is a possible exit
-after the two-fold. `return_map` continues orbits from such exits.
+The escaping region is the part of h = 0 with L- < 0 < L+, the rates of h along the fields of both
+sides. Each random point is integrated backward in time along the sliding field; if the orbit runs
+into the two-fold, the point is a possible exit after the two-fold. `return_map` continues orbits
+from such exits. A point is a state (r [m], v [m/s], omega [rad/s]).
+
+Source: Szalai, Jeffrey 2014, (9), (18); formulas sheet, section 5 (funnel).
 """
 
 from __future__ import annotations
@@ -169,11 +172,13 @@ def funnel_exits(
 
 
 def _on_surface(wheel: WheelOnTurntable, r: Floats, slip: Floats) -> Floats:
+    """Return (k, 3) the states with h = 0 at r [m] and omega - omega0 = `slip` [rad/s], by (9)."""
     sin, cos = wheel.params[0].sin, wheel.params[0].cos
     return np.column_stack([r, slip * (wheel.d - r * cos / sin), wheel.omega0 + slip])
 
 
 def _escapes(wheel: WheelOnTurntable, x: Floats) -> Flags:
+    """Return (k,) whether L- < 0 < L+ at points of the surface."""
     from stiction.switching.wheel.return_kernels import surface_lie
 
     out = np.empty((len(x), 2))
@@ -182,6 +187,7 @@ def _escapes(wheel: WheelOnTurntable, x: Floats) -> Flags:
 
 
 def _none(r_low: float, r_high: float, got: str) -> ModelError:
+    """Return the error for a range of r without a bounded escaping region."""
     return ModelError(
         "escaping_points",
         f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",

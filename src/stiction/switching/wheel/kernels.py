@@ -1,8 +1,20 @@
 """Equations of motion of the wheel on a turntable: kernels.
 
-A state is (r, v, omega), see `model`. These kernels have x' for a given friction force and moment,
-the lateral and the rolling velocity h and g of the contact, the friction law F(h, g), M(h, g), and
-the rates of work and heat. The functions at the end are called by the kernels of `flow`.
+A state is x = (r, v, omega), see `model`. With J = beta^2 + r^2, friction force F and moment M
+
+    p1 = k2 (r0 - r) - c2 v + m r omega^2,      D = c1 omega + 2 m r v omega,
+    m J r' = m J v,
+    m J v' = (J + d^2) p1 - d D + (d r cos gamma + J sin gamma) F + d M,
+    m J omega' = d p1 - D + r cos gamma F + M.
+
+The right-hand sides are the rates in scaled time, dt = m J dtau. Let W = omega - omega0, which
+replaces omega in the first term of D if `c1_between_disks` is set. The lateral velocity h and the
+rolling velocity g of the contact are
+
+    h = -(v - d W) sin gamma - r W cos gamma,   g = -(v - d W) cos gamma + r W sin gamma.
+
+These kernels have x', h and g, the friction law F(h, g), M(h, g), and the rates of work and heat.
+The functions at the end, whose arguments are pointers, are called by the kernels of `flow`.
 
 Source: Szalai, Jeffrey 2014, (1)-(7) and appendix B; formulas sheet, sections 1 and 2.
 """

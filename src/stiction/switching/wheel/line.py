@@ -203,6 +203,7 @@ def line_changes(
 def _slip_ray(
     wheel: WheelOnTurntable, x: Floats, angle: float, growth: float, slope: float, side: float
 ) -> LineRay:
+    """Return a ray of slip; the numbers are those of `parameters.Ray`."""
     from stiction.switching.wheel.kernels import tyre_contact
 
     p = wheel.params
@@ -267,6 +268,7 @@ def _in_convex_hull(wheel: WheelOnTurntable, force: float, moment: float) -> boo
 def contact_at_rest(rates: Rates) -> tuple[float, float] | None:
     """Return the force and the moment for which h' = g' = 0; None if they are not unique."""
     rate = rates[0]
+    # h' = l0 + lf F + lm M = 0 and g' = g0 + gf F + gm M = 0, by Cramer's rule
     l0, lf, lm = float(rate.h), float(rate.h_by_force), float(rate.h_by_moment)
     g0, gf, gm = float(rate.g), float(rate.g_by_force), float(rate.g_by_moment)
     det = lf * gm - lm * gf
@@ -276,6 +278,7 @@ def contact_at_rest(rates: Rates) -> tuple[float, float] | None:
 
 
 def _velocity(wheel: WheelOnTurntable, x: Floats, force: float, moment: float) -> tuple[float, ...]:
+    """Return x' under a friction force [N] and moment [N m]."""
     from stiction.switching.wheel.kernels import wheel_forced
 
     out = np.empty(3)
@@ -284,6 +287,7 @@ def _velocity(wheel: WheelOnTurntable, x: Floats, force: float, moment: float) -
 
 
 def _minus(these: tuple[str, ...], those: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels in `these` without those in `those`, each as often as it occurs."""
     left = list(those)
     difference = []
     for label in these:

@@ -126,6 +126,7 @@ class WheelOnTurntable(SwitchingSystem):
         return _START
 
     def _check_together(self) -> None:
+        """Take mu and kappa of a `SimplifiedTyre`; refuse other values beside it."""
         tyre = self.tyre
         if tyre is None or isinstance(tyre, StretchedString):
             return

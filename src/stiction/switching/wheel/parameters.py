@@ -1,7 +1,9 @@
 """Structs for the kernels of the wheel on a turntable (`model`).
 
 They hold its parameters, and rates and rays near the line h = g = 0 on which lateral and rolling
-velocity of the wheel vanish together.
+velocity of the wheel vanish together. A rate is a derivative by the time of the run, which is the
+time t [s] if `physical_time` is 1, else the scaled time tau. `line_kernels` fills the structs of
+rates and rays.
 """
 
 from __future__ import annotations
@@ -51,9 +53,9 @@ N_SURFACES = 4
 class LineRates(Struct):
     """Rates h' and g' next to the line h = g = 0.
 
-    h, g : rates without contact force
-    h_by_force, g_by_force : their change per unit of friction force
-    h_by_moment, g_by_moment : their change per unit of friction moment
+    h, g : rates without contact force [m/s per time unit]
+    h_by_force, g_by_force : their change per newton of friction force
+    h_by_moment, g_by_moment : their change per newton metre of friction moment
     """
 
     h: float

@@ -3,7 +3,9 @@
 A point (r, 0, omega0) of the line has several exit directions. Each orbit leads back to the line,
 to the two-fold, or elsewhere, so that the first-return map r -> r' has several values. A rule
 selects one exit direction at each return; whether all orbits return depends on the rule. The orbits
-are integrated as ensembles from initial states next to the line (`return_kernels`).
+are integrated as ensembles from initial states next to the line (`return_kernels`). A state is
+(r [m], v [m/s], omega [rad/s]); h and g are the lateral and the rolling velocity of the wheel.
+`line_return` computes one return, `line_orbits` many returns under a rule.
 
 Source: formulas sheet, section 7.
 """
@@ -49,7 +51,9 @@ _METHOD = EventDriven(rtol=1e-10)
 # initial distance from the line: above the tolerance, small enough that a ray is straight
 _NEAREST, _FARTHEST = 1e-7, 1e-4
 # distance of a second orbit whose return gives the slope of the map by a difference [m]
-_TWIN = 1e-5
+_APART = 1e-5
+# largest time until a return in `line_orbits` [time unit]
+_LONGEST = 500.0
 # largest speed of a final state that counts as an equilibrium [scale / time unit]
 _SPEED_AT_REST = 1e-6
 # signs of h for each `LineExit`, 0 in sliding
@@ -322,7 +326,13 @@ def line_orbits(
 
 
 class _Orbits:
-    """The state of all orbits between two returns."""
+    """The state of all orbits between two returns.
+
+    Attributes
+    ----------
+    r : (N,) last position on the line [m], NaN elsewhere
+    fate, two_folds, drifted, time : (N,) as in `LineOrbits`, up to now
+    """
 
     def __init__(
         self,
@@ -352,11 +362,13 @@ class _Orbits:
     def _step(self, slopes: bool) -> Floats:
         """Compute one return of every orbit that has not ended; return the slopes."""
         slope = np.full(self.r.size, np.nan)
+        # numbers of the orbits on the line, and of those at the two-fold
         on = np.flatnonzero(self.fate == "line")
         at = np.flatnonzero(self.fate == "two_fold") if self.funnel is not None else on[:0]
         if not on.size + at.size:
             return slope
         r = self.r[on]
+        # (4, N, 4) starts in every exit direction, as `_starts` returns them; NaN for none
         every = np.array(
             [_starts(self.wheel, r, np.full(r.size, w), self.method) for w in range(len(LineExit))]
         )
@@ -366,7 +378,8 @@ class _Orbits:
         begin = [every[exits, np.arange(r.size)]]
         signs, dwell = [_SIGNS[exits]], [leave]
         if slopes:
-            begin.append(_starts(self.wheel, r + _TWIN, exits, self.method))
+            # the second orbit of each pair
+            begin.append(_starts(self.wheel, r + _APART, exits, self.method))
             signs, dwell = signs * 2, dwell * 2
         if at.size and self.funnel is not None:
             x, side, spent = self.funnel.draw(at.size, self.rng)
@@ -378,13 +391,14 @@ class _Orbits:
             np.concatenate(begin),
             np.concatenate(signs),
             np.concatenate(dwell),
-            500.0,
+            _LONGEST,
             self.method,
             None,
         )
         if slopes:
-            twin = result.r[on.size : 2 * on.size]
-            slope[on] = (twin - result.r[: on.size]) / _TWIN
+            second = result.r[on.size : 2 * on.size]
+            slope[on] = (second - result.r[: on.size]) / _APART
+        # rows of the result without those of the second orbits
         positions = np.concatenate(
             [np.arange(on.size), len(result.r) - at.size + np.arange(at.size)]
         )
@@ -392,6 +406,7 @@ class _Orbits:
         return slope
 
     def _record_returns(self, members: Ints, result: LineReturns, positions: Ints) -> None:
+        """Update orbits `members` by the rows `positions` of the result."""
         end = result.end[positions]
         self.r[members] = result.r[positions]
         self.time[members] += np.where(
@@ -408,7 +423,14 @@ class _Orbits:
 
 
 def _starts(wheel: WheelOnTurntable, r: Floats, exits: Ints, method: EventDriven) -> Floats:
-    """Return (N, 4) states next to the line, with the time to them; NaN for no such direction."""
+    """Return (N, 4) states r, v, omega next to the line, and the time from the line to them.
+
+    Rows are NaN where there is no such exit direction.
+
+    Parameters
+    ----------
+    exits : (N,) values of `LineExit`
+    """
     from stiction.switching.wheel.return_kernels import line_starts
 
     fraction = min(max(_NEAREST, 1e3 * method.rtol), _FARTHEST)
@@ -421,6 +443,7 @@ def _starts(wheel: WheelOnTurntable, r: Floats, exits: Ints, method: EventDriven
 
 
 def _entered(wheel: WheelOnTurntable, r: Floats) -> Flags:
+    """Return (N,) whether an open set of orbits enters the line at each position."""
     from stiction.switching.wheel.return_kernels import line_entered
 
     out = np.empty(r.size, dtype=np.bool_)
@@ -437,7 +460,14 @@ def _returns(
     method: EventDriven,
     workers: int | None,
 ) -> LineReturns:
-    """Integrate from starts (N, 4) until the line or another end; NaN rows have no start."""
+    """Integrate from starts until the line or another end.
+
+    Parameters
+    ----------
+    starts : (N, 4) states and times of `_starts`; NaN rows have no start
+    signs : (N,) signs of h at the starts, 0 in sliding
+    dwell : (N, 2) time at which sliding ends, inf for never, and the side
+    """
     from stiction.switching.ensembles.blocks import Task, run_task
 
     valid = np.isfinite(starts).all(axis=1)

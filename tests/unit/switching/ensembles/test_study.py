@@ -215,3 +215,19 @@ def test_what_is_refused():
             ensemble(wheel, starts, 1.0, sides=sides)
     with pytest.raises(st.ModelError, match=r"Occupation\.high"):
         Occupation(axes=("r", "v"), low=(0.0, 0.0), high=(1.0, 0.0))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_crossings_accumulate_at_a_two_fold_of_any_surface(order):
+    # the model of a two-fold; its other surface lies far away
+    def field(x, s):
+        if s[order[0]] > 0.0:
+            return np.array([-x[1], 1.0, -1.2, 1.0])
+        return np.array([x[2], -1.5, 1.0, 1.0])
+
+    surfaces = [lambda x: x[0], lambda x: x[3] - 10.0]
+    start = [0.0, -0.3, -0.3 * st.switching.spiral(-1.2, -1.5).ray_in, 0.0]
+    flow = PiecewiseSmooth(h=[surfaces[k] for k in order], f=field, x0=start)
+    found = ensemble(flow, [start], t_end=10.0, workers=1)
+    assert found.end.tolist() == ["two_fold"]
+    assert found.time[0] == pytest.approx(1.05, rel=1e-6)

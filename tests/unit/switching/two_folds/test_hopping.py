@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.switching import NormalForm
 from stiction.switching.ensembles.study import ensemble
 from stiction.switching.methods import EventDriven
@@ -133,3 +134,31 @@ def test_what_the_rounding_of_the_place_hides_is_not_decided():
     found = ensemble(st.WheelOnTurntable(), near, 6.0, sides=np.ones(1), method=method)
     assert list(found.end) == ["undecided"]
     assert found.time[0] == 0.0
+
+
+def in_other_units(unit):
+    # the model with y and z in other units
+    return st.PiecewiseSmooth(
+        h=lambda x: x[0],
+        f_plus=lambda x, p: np.array([-x[1] / p[0], p[0], -1.2 * p[0]]),
+        f_minus=lambda x, p: np.array([x[2] / p[0], -1.5 * p[0], p[0]]),
+        x0=[0.0, 0.3 * unit, 0.1 * unit],
+        parameters=[unit],
+        scale=[1.0, unit, unit],
+    )
+
+
+def test_the_end_of_hops_does_not_depend_on_units():
+    ends = []
+    for unit in (1.0, 1e6):
+        start = np.array([0.0, -1e-6 * unit, 0.4e-6 * unit])
+        found = hop_away(in_other_units(unit), start, 0, np.array([1.0]), 0, 1e3)
+        ends.append(found.nodes[-1] / np.array([1.0, 1.0, unit, unit]))
+    assert ends[1] == pytest.approx(ends[0], rel=1e-9, abs=1e-15)
+
+
+def test_a_state_beside_a_two_fold_is_none_in_any_unit():
+    unit = 1e6
+    beside = [0.0, 0.01 * unit, 0.01 * unit]
+    with pytest.raises(ModelError, match="needs a two-fold: "):
+        st.switching.futures(in_other_units(unit), beside, 1.0, angles=2, distances=2)

@@ -1,7 +1,8 @@
 """Multipliers of codimension-2 sliding: the roots of two bilinear equations. Kernels.
 
-On an intersection h_i = h_j = 0 the field is a convex combination with product weights of the
-multipliers (u, v) in [-1, 1]^2. The rates of h_i and h_j must be zero,
+On an intersection h_i = h_j = 0 the field is the convex combination of the fields f(s_i, s_j) of
+the four quadrants, with the weights (1 + s_i u) (1 + s_j v) / 4. The multipliers u of surface i and
+v of surface j lie in [-1, 1]. The rates of h_i and h_j must be zero,
 
     a0 + a1 u + a2 v + a3 u v = 0,    b0 + b1 u + b2 v + b3 u v = 0.
 
@@ -9,7 +10,11 @@ Elimination of v gives a quadratic A u^2 + B u + C = 0 whose slope 2 A u + B is 
 determinant of the Jacobian. So the two roots have determinants of opposite signs. The sign
 identifies a root while the coefficients vary along a trajectory, until both roots merge. Equations
 without the products u v have one root, which counts as that of positive determinant. The field at a
-root is called a sliding vector.
+root is called a sliding vector. `rates.bilinear` computes the coefficients; `rates`, `surfaces` and
+`directions` call these kernels.
+
+Source: Filippov 1988, section 19, and Dieci, Lopez 2009, for the sliding vectors; the elimination
+is elementary algebra.
 """
 
 from __future__ import annotations
@@ -134,7 +139,8 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     discriminant = qb * qb - 4.0 * qa * qc
     if discriminant < 0.0 and not beyond:
         return Root(0.0, 0.0, 0.0, False)
-    # the slope 2 A u + B is minus the determinant; written without cancellation
+    # u = (slope - B) / (2 A), where the slope 2 A u + B = -+ sqrt(discriminant) is minus the
+    # determinant; or u = -2 C / (B + slope), the same number without cancellation
     slope = -sign * math.sqrt(max(discriminant, 0.0))
     numerator, denominator = slope - qb, 2.0 * qa
     if qb * slope > 0.0:

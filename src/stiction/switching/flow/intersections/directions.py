@@ -7,6 +7,11 @@ origin; (3) codimension-2 sliding with a sliding vector whose multipliers lie in
 outward spiral, if all quadrants are crossed in turn and each revolution is wider than the last. If
 exactly one of all these solutions exists, the solution is unique.
 
+Quadrants are numbered c = 0 .. 3 by the signs (h_i, h_j) = ++, +-, -+, --. Half surfaces are
+numbered e = 0 .. 3: h_i = 0 with h_j > 0 and < 0, then h_j = 0 with h_i > 0 and < 0. Vector
+QUADRANT_RATES has the rate of h_i in quadrant c at c, and that of h_j at 4 + c. A set of directions
+is an integer with one bit for each. `transitions`, `sliding` and `nonuniqueness` use these sets.
+
 Source: Filippov 1988, sections 15 and 19; Dieci, Lopez 2009.
 Verified by: tests/unit/switching/test_intersections.py::test_exit_directions_in_exact_arithmetic
 """
@@ -68,6 +73,8 @@ def turns(w: Workspace) -> tuple[float, float]:
     It holds for the sense of rotation from h_i > 0 to h_j > 0; the inverse for the opposite sense.
     """
     a = w.vectors
+    # an orbit through ++ from (h_i, 0) arrives at (0, h_i r_j / |r_i|) with the rates r there; the
+    # factors of ++, -+, -- and +- follow from their rates in the same way
     one = a[QUADRANT_RATES, 4] * a[QUADRANT_RATES, 2] * a[QUADRANT_RATES, 7] * a[QUADRANT_RATES, 1]
     two = a[QUADRANT_RATES, 0] * a[QUADRANT_RATES, 6] * a[QUADRANT_RATES, 3] * a[QUADRANT_RATES, 5]
     return one, two
@@ -101,7 +108,7 @@ def _half_surface(w: Workspace, e: int) -> tuple[int, float]:
     """
     now, a = w.progress[0], w.vectors
     first, on_i = e % 2, e < 2
-    # the quadrants on both sides of it, the positive one first
+    # numbers of the quadrants on its positive and on its negative side
     up = first if on_i else 2 * first
     down = 2 + first if on_i else 2 * first + 1
     k, o = (0, 4) if on_i else (4, 0)

@@ -6,7 +6,9 @@ long as no quadrant, half surface, second sliding vector or spiral is an exit di
 root: the eight rates in the quadrants, the four numerators of the sliding rates on the half
 surfaces, and the growth minus the decay of one revolution. Their roots in a step are located by
 Bernstein coefficients; between two roots the set is constant. `transitions` calls these kernels.
+Row SAMPLE + b of the vectors has the thirteen functions at Chebyshev node b of the step.
 
+Source: Filippov 1988, section 19; Dieci, Lopez 2009.
 Verified by: tests/unit/switching/test_intersections.py::test_loss_of_attractivity_at_its_time
 """
 

@@ -162,6 +162,7 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
     if sj != before_j and now.events < len(records.events):
         kind = LEAVE if before_j == 0.0 else SLIDE if sj == 0.0 else CROSS
         log_event(w, records, kind, j, before_j, sj, lam_j, a[RECORDED, j])
+    # the new step starts at a zero of h: a double one where sliding has ended tangentially
     functions[i].order = (2 if before_i == 0.0 else 1) if si != 0.0 else 0
     functions[j].order = (2 if before_j == 0.0 else 1) if sj != 0.0 else 0
     return check_accumulation(w)
