@@ -197,6 +197,8 @@ class LeapfrogStepper:
         f.v[:] += 0.5 * h * av
         f.p[:] += 0.5 * h * ap
         self._add_work(0.25 * h)
+        if not f.driven.size:
+            return
         # prescribed motions act on contacts from the start, at the mean of their velocities then
         # and in the first step
         contact_state, v, p = self.contact_state, f.v.copy(), f.p.copy()
