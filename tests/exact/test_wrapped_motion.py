@@ -28,15 +28,15 @@ SECTION = CircularSection(0.01, 1e6)
 FLOOR = PlanePartner([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
 
 
-def thrown(velocity, steps, *, start=0.0, unit=1.0, elements=8):
-    """Return the path of a rod that starts on the floor with a velocity, for half a second."""
+def thrown(velocity, steps, *, start=0.0, unit=1.0, elements=8, times=(0.0, 0.1, 0.5)):
+    """Return the path of a rod that starts on the floor with a velocity, up to the last time."""
     section = CircularSection(0.01 * unit, 1e6 / unit, density=SECTION.density / unit**3)
     rod = CosseratRod(
         section, Straight([0, 0, 0.01 * unit], [0.2 * unit, 0, 0.01 * unit]), elements=elements,
         left=Free(), right=Free(), motion=[RigidMotion(np.multiply(velocity, unit).tolist())],
         loads=[LineForce([0.0, 0.0, -section.line_density * G * unit])],
     )  # fmt: skip
-    times = start + np.array([0.0, 0.1, 0.5])
+    times = start + np.array(times)
     law = st.Coulomb(MU)
     return wrapped_path(rod, [FLOOR], times, friction=law, inertia=True, steps=steps)
 
@@ -57,6 +57,15 @@ def test_a_rod_that_slides_along_itself():
         assert heat == pytest.approx(path.energy.kinetic[0], rel=1e-6)
     assert errors[0] == pytest.approx(2.0 * errors[1], rel=0.01)
     assert 0.0 < errors[1] < 0.02 * exact
+
+
+def test_saved_times_may_be_close_to_each_other():
+    """Inertial forces over a short step have the rounding of places, over its square."""
+    times = (0.0, 0.01, 0.01 + 1e-6, 0.02)
+    path = thrown([1.0, 0.0, 0.0], 5, times=times)
+    assert path.audit.ok
+    mean = np.average(path.velocity[:, :, 0], axis=1, weights=[1.0] + [2.0] * 7 + [1.0])
+    np.testing.assert_allclose(mean, 1.0 - MU * G * np.array(times), rtol=1e-8)
 
 
 def test_a_rod_that_slides_across_itself_rolls():

@@ -219,6 +219,9 @@ def assemble(rods: Rods) -> Flat:
         flat.constant[:, span] += np.outer(rods.gravity, flat.material.mass[span])
     for partner, points, start in zip(rods.partners, bodies, partner_first.tolist(), strict=True):
         driven += _place_partner(flat, partner, points, start)
+    # drag has no effect where velocities are prescribed
+    flat.drags.node[flat.material.free == 0.0] = 0.0
+    flat.drags.element[flat.material.turns == 0.0] = 0.0
     return Flat(
         **{
             **{name: getattr(flat, name) for name in flat.__dataclass_fields__},

@@ -229,8 +229,8 @@ def add_damping(
     """
     rod = material_of(mat)
     vm, pm = middle[0:3], middle[3:6]
-    # explicit prediction of the mean velocities of the kick, of second order, from elastic and dead
-    # forces
+    # explicit prediction of the mean velocities of the kick from elastic and dead forces, without
+    # damping itself: the error of the motion is of first order
     for a in range(3):
         for i in range(f.shape[1]):
             vm[a, i] = v[a, i] + 0.5 * w * rod.free[i] * f[a, i]

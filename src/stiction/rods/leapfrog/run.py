@@ -34,6 +34,7 @@ from stiction.rods.driving_kernels import (
     clamp_energy,
     clamp_rates,
     clamp_velocities,
+    follow_clamps,
     internal_damping,
     power,
 )
@@ -209,11 +210,16 @@ class LeapfrogStepper:
         f.v[:] += 0.5 * h * av
         f.p[:] += 0.5 * h * ap
         self._add_work(0.25 * h)
-        # prescribed motions act on contacts from the start
-        contact_state = self.contact_state
+        if not f.driven.size:
+            return
+        # prescribed motions act on contacts from the start, at the mean of their velocities then
+        # and in the first step
+        contact_state, v, p = self.contact_state, f.v.copy(), f.p.copy()
+        follow_clamps(f.r, f.q, v, p, f.driven, f.times, f.factors, float(self.save[0]), h)
         contact_state.impulse[:] = 0.5 * h * contact_state.force
-        work = tk.drive_work(f.q, contact_state.contacts, self.mobility, f.v, f.p)
-        self.sums[0].external += work
+        for now in ((f.v, f.p), (v, p)):
+            work = tk.drive_work(f.q, contact_state.contacts, self.mobility, *now)
+            self.sums[0].external += 0.5 * work
         contact_state.impulse[:] = 0.0
 
     def _begin_at(self, now: float, part: int) -> None:
@@ -292,7 +298,7 @@ class LeapfrogStepper:
         """Add drag and internal damping to the forces; `kick` as of `_accelerations`."""
         f, on = self.flat, self.flags
         force, torque = rk.forces_of(self.scratch)
-        fe, te = rk.loads_of(self.scratch)
+        fe, te = mk.damping_of(self.scratch)
         if on.retarded and kick > 0.0:
             start, late = (self.v_old, self.p_old), f.drags.retardation
             add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
@@ -527,7 +533,7 @@ class LeapfrogStepper:
         self.energy[k] = (
             totals.kinetic,
             totals.stored,
-            sums.external - part * sums.external_kick + gained,
+            sums.external - sums.external_kick + gained,
             sums.viscous - part * sums.viscous_kick,
             sums.impact,
             sums.algorithmic - part * sums.algorithmic_kick,

@@ -93,7 +93,9 @@ class Sums(Struct):
     time, time_before : time after and before the drift of a step [s]
     external, viscous, impact, algorithmic : work of loads and clamps, heat of damping, energy lost
         in impacts, numerical dissipation [J]
-    *_kick : the same of the last kick
+    external_kick : work of loads and clamps in the second half of the last kick, from its mean
+        velocity to its end [J]
+    viscous_kick, algorithmic_kick : the same as viscous, algorithmic, of the last kick
     """
 
     time: float
@@ -228,8 +230,10 @@ def free_kick(
     if forcing.loaded:
         fe, te = loads_of(scratch)
         # work by the mean of the velocities before and after: the other half follows in
-        # `finish_kick`
-        sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
+        # `finish_kick`; in the second half of the kick these two have the weights 1/4 and 3/4
+        work = 0.5 * w * power(q, v, p, fe, te)
+        sums.external += work
+        sums.external_kick += 0.25 * work
     if forcing.retarded:
         fd, td = damping_of(scratch)
         retardation = drag_of(forcing.drag).retardation
@@ -276,6 +280,21 @@ def solve_contacts(
 
 
 @kernel
+def drive_work_of_kick(
+    state: State, table: Constants, contact_set: ContactSet, workspace: Workspace
+) -> tuple[float, float]:
+    """Return the work of prescribed motions against the contact impulses of a kick [J].
+
+    An impulse P does the work P . (u + u') / 2 on a contact, with u before the prescribed
+    velocities change and u' after it. The two parts are those of the velocities before and after.
+    """
+    q, mobility, contacts = state.q, table.mobility, contact_set.contacts
+    old_v, old_p, _ = earlier_of(workspace.scratch)
+    before = 0.5 * drive_work(q, contacts, mobility, old_v, old_p)
+    return before, 0.5 * drive_work(q, contacts, mobility, state.v, state.p)
+
+
+@kernel
 def finish_kick(
     state: State,
     table: Constants,
@@ -292,23 +311,22 @@ def finish_kick(
         # the last two bits of `reported_end` are the ends
         changed = changed or k.at_end != (k.reported_end & 3)
     sums.algorithmic_kick = account(q, contacts, v, p, workspace.tally[0])
-    # impulses on a driven slot are work of its drive, at the mean of its velocities
-    work = 0.0
     if forcing.driven.shape[0] > 0:
+        before, after = drive_work_of_kick(state, table, contact_set, workspace)
+        sums.external += before + after
+        sums.external_kick += 0.25 * before + 0.75 * after
         old_v, old_p, _ = earlier_of(scratch)
-        work += 0.5 * drive_work(q, contacts, table.mobility, old_v, old_p)
-        work += 0.5 * drive_work(q, contacts, table.mobility, v, p)
         restore_clamp_velocities(v, p, forcing.driven, old_v, old_p)
     if forcing.loaded:
         fe, te = loads_of(scratch)
-        sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
+        work = 0.5 * w * power(q, v, p, fe, te)
+        sums.external += work
+        sums.external_kick += 0.75 * work
     if forcing.retarded:
         fd, td = damping_of(scratch)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.damped:
         sums.viscous_kick += drag_heat(state, table, forcing.drag, workspace, w)
-    sums.external_kick += work
-    sums.external += sums.external_kick
     sums.viscous += sums.viscous_kick
     sums.algorithmic += sums.algorithmic_kick
     return changed
@@ -344,14 +362,21 @@ def set_clamp_velocities(
 ) -> None:
     """Set the velocities of moving clamps for the next drift of h, and add their work."""
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, workspace.sums[0]
+    half = 0.5 * workspace.tally[0].last_kick
+    f, t = forces_of(workspace.scratch)
+    fe, te = loads_of(workspace.scratch)
+    fd, td = damping_of(workspace.scratch)
+    # `finish_kick` added the second half of the work of loads and damping with the old velocity
     sums.external -= clamp_energy(q, v, p, mat, driven)
+    sums.external -= half * clamp_power(q, v, p, fe, te, driven)
+    sums.viscous += half * clamp_power(q, v, p, fd, td, driven)
     times, factors = forcing.times, forcing.factors
     follow_clamps(state.r, q, v, p, driven, times, factors, sums.time_before, h)
-    sums.external += clamp_energy(q, v, p, mat, driven)
     # the second half of the work in the last kick, with the new velocity of the clamp
-    f, t = forces_of(workspace.scratch)
-    done = clamp_power(q, v, p, f, t, driven)
-    sums.external -= 0.5 * workspace.tally[0].last_kick * done
+    sums.external += clamp_energy(q, v, p, mat, driven)
+    sums.external += half * clamp_power(q, v, p, fe, te, driven)
+    sums.viscous -= half * clamp_power(q, v, p, fd, td, driven)
+    sums.external -= half * clamp_power(q, v, p, f, t, driven)
 
 
 @kernel

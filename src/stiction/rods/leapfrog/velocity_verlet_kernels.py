@@ -23,7 +23,6 @@ from stiction.numerics.arrays import Matrix, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.energy_kernels import account_half_kick, set_modes_at_step_end
 from stiction.rods.contact.gauss_seidel_kernels import (
-    drive_work,
     locate_all,
     measure,
     rates_near_contacts,
@@ -54,7 +53,6 @@ from stiction.rods.contact.law_kernels import (
     update_gaps,
 )
 from stiction.rods.driving_kernels import (
-    Drive,
     add_damping,
     clamp_energy,
     clamp_power,
@@ -63,7 +61,6 @@ from stiction.rods.driving_kernels import (
     follow_clamps,
     hold_slides,
     internal_damping,
-    place_frames,
     power,
 )
 from stiction.rods.leapfrog.proximity_kernels import has_unpaired_minimum, remove_duplicate_contacts
@@ -80,10 +77,12 @@ from stiction.rods.leapfrog.stepper_kernels import (
     Workspace,
     damping_of,
     drag_heat,
+    drive_work_of_kick,
     earlier_of,
     has_moved,
     put_forces,
     set_mobility,
+    turn_clamps,
 )
 from stiction.rods.rod_kernels import (
     State,
@@ -166,6 +165,15 @@ def copy_contacts(contacts: Contacts, to: Contacts) -> None:
 
 
 @kernel
+def save_velocities(state: State, forcing: Forcing, workspace: Workspace) -> None:
+    """Save v and p before a half kick, for the heat of drag and the work of drives."""
+    if forcing.damped or forcing.driven.shape[0] > 0:
+        old_v, old_p, _ = earlier_of(workspace.scratch)
+        copy(state.v, old_v)
+        copy(state.p, old_p)
+
+
+@kernel
 def free_half_kick(
     state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float
 ) -> None:
@@ -185,11 +193,6 @@ def free_half_kick(
     # the velocity of clamps is prescribed: forces on them are work of their drives
     if forcing.driven.shape[0] > 0:
         sums.external -= w * clamp_power(q, v, p, f, t, forcing.driven)
-    # for the heat of drag, and the slip velocity before the kick with moving clamps
-    if forcing.damped or forcing.driven.shape[0] > 0:
-        old_v, old_p, _ = earlier_of(scratch)
-        copy(v, old_v)
-        copy(p, old_p)
     if forcing.damped:
         damped_kick(q, v, p, f, t, table.mat, forcing.drag, w)
     else:
@@ -268,10 +271,10 @@ def first_half_kick(
     set_mobility(table, forcing, w)
     if closed:
         set_slip_directions(contact_set)
-    # clamps first, because they change u; without them `slip` is that at the end of the last step
+    # `slip` holds u at the end of the last step; clamps first, because they change u
+    save_velocities(state, forcing, workspace)
     if forcing.driven.shape[0] > 0:
         change_clamp_velocities(state, table, forcing, workspace, 0.0, h)
-        measure(q, contact_set.contacts, v, p)
     # v_n+1/2 = v_n + (h / 2) M^-1 (f_n + J^T lam_n) (docs/theory/rods, eq-rd-halves)
     free_half_kick(state, table, forcing, workspace, w)
     if closed:
@@ -296,7 +299,8 @@ def first_half_kick(
         workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 1.0)
     finish_free_half_kick(state, table, forcing, workspace, w)
     if forcing.driven.shape[0] > 0 and closed:
-        workspace.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
+        before, after = drive_work_of_kick(state, table, contact_set, workspace)
+        workspace.sums[0].external += before + after
 
 
 @kernel
@@ -313,16 +317,14 @@ def second_half_kick(
     closed = count_closed(contacts) > 0
     driven = forcing.driven.shape[0] > 0
     set_mobility(table, forcing, w)
-    if not driven and closed:
+    save_velocities(state, forcing, workspace)
+    if closed:
         measure(q, contact_set.contacts, v, p)
     # v_n+1 = v_n+1/2 + M^-1 ((h / 2) f_n+1 + J^T P), with P of the law at the new velocity
     free_half_kick(state, table, forcing, workspace, w)
     if driven:
         change_clamp_velocities(state, table, forcing, workspace, w, 0.0)
     if closed:
-        if driven:
-            # u before the kick with the new velocities of driven slots
-            measure_before_kick(state, forcing.driven, contact_set, workspace)
         solve_step_end(q, contact_set, table.mobility, v, p, workspace.tally[0])
         # friction heat with the modes of the impulses, then the modes at the end of the step
         workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 0.0)
@@ -333,26 +335,8 @@ def second_half_kick(
             put(k.impulse, 0.0, 0.0, 0.0)
     finish_free_half_kick(state, table, forcing, workspace, w)
     if driven and closed:
-        workspace.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
-
-
-@kernel
-def measure_before_kick(
-    state: State, driven: Table[Drive], contact_set: ContactSet, workspace: Workspace
-) -> None:
-    """Set `slip` to u before the half kick, with the present velocities of driven slots."""
-    old_v, old_p, _ = earlier_of(workspace.scratch)
-    for k in range(driven.shape[0]):
-        d = driven[k]
-        if d.slides == 1:
-            continue
-        i = d.slot
-        for a in range(3):
-            if d.is_frame == 0:
-                old_v[a, i] = state.v[a, i]
-            else:
-                old_p[a, i] = state.p[a, i]
-    measure(state.q, contact_set.contacts, old_v, old_p)
+        before, after = drive_work_of_kick(state, table, contact_set, workspace)
+        workspace.sums[0].external += before + after
 
 
 @kernel(separate=True)
@@ -476,7 +460,7 @@ def take_step(
     if onto == 0.0 and is_penetrating(state, contact_set):
         return PENETRATION
     if forcing.driven.shape[0] > 0:
-        place_frames(state.q, forcing.driven, forcing.times, forcing.factors, sums.time)
+        turn_clamps(state, forcing, contact_set, sums.time)
     put_forces(state, table.mat, forcing, workspace.scratch, sums.time)
     second_half_kick(state, table, forcing, contact_set, workspace, h)
     # modes follow from the forces of the new state, not from impulses (docs/decisions/13)

@@ -234,9 +234,8 @@ class _Midpoint(LeapfrogStepper):
             force += self.work[:3]
             torque += self.work[3:6]
         if on.damped:
-            # fixed nodes and frames have no drag
-            force -= np.where(f.material.free > 0.0, f.drags.node, 0.0) * v
-            torque -= np.where(f.material.turns > 0.0, f.drags.element, 0.0) * self._spin(p, q)
+            force -= f.drags.node * v
+            torque -= f.drags.element * self._spin(p, q)
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
@@ -324,8 +323,7 @@ class _Midpoint(LeapfrogStepper):
             power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
             self.sums[0].viscous -= h * power
         if on.damped:
-            power = float((f.drags.node * v**2)[:, free].sum())
-            power += float((f.drags.element * spin**2)[:, turns].sum())
+            power = float((f.drags.node * v**2).sum() + (f.drags.element * spin**2).sum())
             self.sums[0].viscous += h * power
         if f.driven.shape[0]:
             pull = (self.lam @ self._jacobian()).reshape(-1, 6).T

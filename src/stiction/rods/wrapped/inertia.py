@@ -115,6 +115,12 @@ class Motion(NamedTuple):
         """Return (2, 3, slots) inertial forces and torques, with velocities at the end."""
         return (self.inertia.momentum(velocity, q) - self.momentum) / self.length
 
+    def rounding(self, r: Floats) -> float:
+        """Return the inertial force of displacements at the rounding of (3, slots) nodes r [N]."""
+        # some roundings of a sum and of a difference
+        place = 4.0 * float(np.finfo(np.float64).eps) * float(np.abs(r).max())
+        return float(self.inertia.mass.max()) * place / self.length**2
+
 
 def initial_velocity(rods: Sequence[CosseratRod], static: StaticRods) -> Floats:
     """Return (2, 3, slots) velocities of nodes and angular velocities of elements at the start."""

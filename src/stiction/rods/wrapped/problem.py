@@ -344,8 +344,9 @@ class WrappedProblem:
         self.elastic()
         # slip across a rod meets its tension and inertia only, much less than its axial stiffness
         across = self.stiffness if drag > 0.0 else self.force_scale() / self.longest
-        motion = self.motion(start, time)
+        motion, rounding = self.motion(start, time), 0.0
         if motion is not None:
+            rounding = motion.rounding(start.r)
             across = max(
                 across, self.inertia.least_at_surface(self.contacts.radius) / motion.length**2
             )
@@ -360,7 +361,7 @@ class WrappedProblem:
         for iteration in range(self.max_iterations):
             if not np.isfinite(trial.size):
                 return None
-            scale = self.force_scale()
+            scale = max(self.force_scale(), rounding / self.tolerance)
             if iteration > 0 and trial.size <= 1e-3 * scale:
                 # contacts close and open only where the others obey their laws
                 trial = self._trial(given, trial.at.basis, trial.traction, None)

@@ -152,6 +152,24 @@ def test_rolling_without_slip_on_a_partner_that_accelerates_is_of_second_order()
     assert_allclose(rate, force, rtol=0.0, atol=1e-3 * np.abs(force).max())
 
 
+@pytest.mark.parametrize("mu", [0.05, 50.0])
+def test_work_and_heat_of_friction_on_a_partner_that_accelerates_are_of_second_order(mu):
+    # it slips with the small coefficient, and rolls with the large one
+    ball = SpherePartner((0.0, 0.01, 0.0), 0.05, angular_velocity=(6.0, 0.0, 8.0), rise=4e-3)
+    rod = stiff(0.02, 0.07, young=1e5, elements=8)
+    touch = RollingContact(0.21, 0.0, friction=st.Coulomb(mu))
+    system = st.Rods([rod], [touch], gravity=(0.0, 0.0, -G), partners=[ball])
+    ledgers = [
+        st.solve(system, st.RollingLeapfrog(step=h), (0.0, 6.4e-4), save=3, throw=False).energy
+        for h in (1.6e-5, 8e-6, 4e-6)
+    ]
+    for values in (
+        [one.external_work[-1] for one in ledgers],
+        [one.friction_heat[-1, 0] + one.algorithmic[-1] for one in ledgers],
+    ):
+        assert abs(values[0] - values[1]) > 3.5 * abs(values[1] - values[2])
+
+
 def test_a_tip_bounces_off_a_sphere():
     # along its axis, at 1 m/s, onto the top of a sphere: an elastic impact of the end node
     section = CircularSection(0.02, 1e6, density=1000.0)

@@ -44,6 +44,7 @@ PLUCK = [SineVelocity(1, 0.5 * UP), SineVelocity(2, 0.3 * ALONG)]
 CASES = {
     "driven": {"left": Driven([0.1, 0.2, 0.0], [0.0, 0.5, 1.0], rise=0.02)},
     "driven at once": {"right": Driven([0.0, 0.1, 0.1], [0.3, 0.0, 0.0]), "motion": PLUCK},
+    "lifted": {"left": Driven(0.5 * UP, rise=0.02), "right": Free(), "gravity": (0.0, 0.0, -9.81)},
     "gravity": {"right": Free(), "gravity": (0.0, 0.0, -9.81)},
     "gravity on a moving rod": {"motion": PLUCK, "gravity": (0.0, 0.0, -9.81)},
     "pinned": {"left": Pinned(), "right": Pinned(), "motion": PLUCK},
@@ -110,6 +111,8 @@ def test_a_free_rod_falls():
     moved = run.data.position.values - run.data.position.values[0]
     way = 0.5 * run.time[:, None, None] ** 2 * np.array([0.0, 1.0, -9.81])
     assert_allclose(moved, np.broadcast_to(way, moved.shape), rtol=0, atol=1e-13)
+    # the work of constant forces is exact, from the first half kick on
+    assert run.energy.imbalance_rel <= 1e-12
 
 
 @pytest.mark.parametrize("kind", ["drag", "internal_damping"])
@@ -131,6 +134,14 @@ def test_a_mode_of_stretching_decays_as_in_closed_form(kind):
     exact = 1e-3 * np.exp(-rate * run.time) * np.sin(ring * run.time) / ring
     assert_allclose(moved, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
     assert run.energy.viscous_heat[-1] > 0.1 * run.energy.kinetic[0]
+
+
+def test_the_work_of_a_clamp_with_drag_is_of_second_order():
+    end = Driven(0.5 * UP)
+    runs = [solved(one(left=end, drag=50.0), step, 0.01, 2) for step in (5e-5, 2.5e-5, 1.25e-5)]
+    for name in ("external_work", "viscous_heat"):
+        first, second, third = (getattr(run.energy, name)[-1] for run in runs)
+        assert abs(first - second) > 3.5 * abs(second - third)
 
 
 @pytest.mark.parametrize(("friction", "drag"), [(st.Coulomb(0.3), 1.0), (None, 50.0)])
