@@ -144,6 +144,34 @@ def test_a_snap_is_reported():
     assert path.losses[0].where["heat of drag"] == path.energy.viscous_heat[-1] > 0.1
 
 
+def test_a_snap_with_friction_dissipates_at_the_contacts():
+    """A lower arch, pressed on a plane beside it: Coulomb's law holds in the whole motion.
+
+    With more iterations, Newton's method in full steps finds the other side from afar.
+    """
+    bow = np.linspace(0.0, 1.0, 400)[:, None]
+    nodes = resample(bow * [16.0, 0.0, 0.0] + (1.0 - np.cos(2.0 * np.pi * bow)) * [0, 0, 1.0], 21)
+    thin = st.rods.GivenSection(1e2, 1e2, 1.0, 1 / 1.3, outer_radius=0.1)
+    rod = st.rods.CosseratRod(
+        thin,
+        st.rods.Curve(nodes),
+        elements=20,
+        right=st.rods.Driven(angular_velocity=[0.0, -1.8, 0.0]),
+        natural_curvature=[0.0, 0.0, 0.0],
+        loads=[st.rods.LineForce([0.0, -0.01, 0.0])],
+    )
+    wall = st.rods.PlanePartner([0.0, -0.1, 0.0], [0.0, 1.0, 0.0])
+    more = {"friction": st.Coulomb(0.3), "steps": 12, "max_iterations": 9}
+    path = wrapped_path(rod, [wall], [0.0, 0.275], **more)
+    assert path.audit.ok
+    assert [loss.kind for loss in path.losses] == ["limit_point"]
+    heat, slip = path.energy.friction_heat[-1].sum(), path.slip[-1]
+    assert slip.max() > 3.0
+    # normal forces are nearly constant: each node carries the load of an element
+    assert heat == pytest.approx(0.3 * (path.normal_force[-1] * slip).sum(), rel=0.01)
+    assert path.energy.viscous_heat[-1] < 0.4 * heat
+
+
 def test_a_smooth_motion_is_no_snap():
     """Steps of a rod under its weight that lose energy by their length, at many output times."""
     steel = st.rods.CircularSection(5e-3, 2e11)

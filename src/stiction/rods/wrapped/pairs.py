@@ -108,8 +108,9 @@ def contacts_of(
             np.zeros(len(nodes) * bodies, dtype=np.int64),
         )
     )
-    for i, strand in enumerate(strands):
-        for j in range(i if self_contact else i + 1, len(strands)):
+    # in the order of `all_pairs`
+    for j in range(len(strands)):
+        for i, strand in enumerate(strands[: j + 1 if self_contact else j]):
             n, own = strands[j].elements, strand.free - strand.node
             bounds = [(np.zeros_like(own), np.full_like(own, n))]
             if i == j:

@@ -66,8 +66,9 @@ _SHORTEST = 2.0**-20
 _MOST_TURN = 0.5 * np.pi
 # resistance to slip in the first guess of friction, over mu c with c = `problem.stiffness`
 _RESISTANCE = 0.1
-# step, over the longest, below which rods without friction relax to their next equilibrium. Chosen
-_SNAPS = 2.0**-6
+# step, over the longest, below which rods without friction, and held rods with friction, relax to
+# their next equilibrium. Chosen
+_SNAPS, _SLIPS = 2.0**-6, 2.0**-14
 # energy that a step without friction may lose, over the stored energy or the work in the step;
 # beyond it, the step is halved. Chosen: a tenth of what the whole path may lose. And the
 # displacements in half a step, over those in the step, that are continuous: 0.5 where the path is
@@ -195,6 +196,8 @@ class Stepper:
         self.slip = np.zeros(count)
         self.inertial = np.zeros((2, *problem.static.r.shape))
         self.at: Kinematics
+        # (contact,) heat of friction [J] and slip [m] of the last motion against drag
+        self.relaxed = 0.0 * self.slip, 0.0 * self.slip
         self.residual = 0.0
         self.gap, self.mode = np.zeros(count), np.zeros(count, dtype=np.int64)
         self.steps = self.iterations = self.cautious = 0
@@ -266,6 +269,7 @@ class Stepper:
         problem, drag = self.problem, _DRAG * self.problem.stiffness
         guess = self._guess(mu, time) if mu > 0.0 else None
         state = self.state
+        self.relaxed = 0.0 * self.slip, 0.0 * self.slip
         for count in range(_MOST_RELAXATIONS):
             yield Pause(self._done(), f"step {count + 1} of a motion against drag")
             found = problem.newton(state, time, mu=mu, drag=drag, guess=guess)
@@ -276,6 +280,9 @@ class Stepper:
                     break
                 continue
             state, solution = found
+            heat = -(state.traction[:, 1:] * solution.at.slip).sum(axis=1)
+            length = np.linalg.norm(solution.at.slip, axis=1) * (solution.laws.mode == SLIP)
+            self.relaxed = self.relaxed[0] + heat, self.relaxed[1] + length
             taken = solution.iterations
             self.iterations += taken
             if solution.drag <= problem.tolerance:
@@ -323,13 +330,18 @@ class Stepper:
                     return Status.NO_CONTINUATION, "all friction is at its bound, and loads rise"
                 if self.step_length < _SHORTEST * self.longest:
                     return Status.UNCONVERGED, self.unsolved(f"{self.steps} steps")
-                if moves or self.mu > 0.0 or self.step_length > _SNAPS * self.longest:
+                snaps = _SLIPS if self.mu > 0.0 else _SNAPS
+                if moves or not self.held or self.step_length > snaps * self.longest:
                     continue
+                if self.mu > 0.0:
+                    # the motion starts where steps have become too short to go on
+                    longer = min(_SNAPS * self.longest, self.turning)
+                    target = min(self.state.time + longer, end)
             before = self.state
             if found is not None:
                 self.state, self.solution = found
                 self.iterations += self.solution.iterations
-            elif failed := (yield from self._relax(target, 0.0)):
+            elif failed := (yield from self._relax(target, self.mu)):
                 return Status.UNCONVERGED, self.unsolved(failed)
             try:
                 self._accept(before, snaps=found is None)
@@ -486,17 +498,21 @@ class Stepper:
         """
         at, mode = self.solution.at, self.solution.laws.mode
         self._check_fineness(at, mode != OPEN)
-        self.mode = mode
+        self.mode, old = mode, self.energy
         self.forces, self.supports, self.inertial, self.energy, lost, _ = self._balance(
             before, self.state, self.solution
         )
         self.at, self.gap, self.residual = at, at.gap, self.solution.residual
         if before is not None:
+            slid = np.linalg.norm(at.slip, axis=1) * (mode == SLIP)
             if snaps:
+                # friction acted in the whole motion, not only in its last step
+                heat, slid = self.relaxed
+                lost += float((self.energy.heat - old.heat - heat).sum())
                 drag = max(lost, 0.0)
-                self.energy = self.energy._replace(drag=self.energy.drag + drag)
+                self.energy = self.energy._replace(heat=old.heat + heat, drag=old.drag + drag)
                 self._note_snap(before, drag)
-            self.slip = self.slip + np.linalg.norm(at.slip, axis=1) * (mode == SLIP)
+            self.slip = self.slip + slid
             self._extremes()
         e = self.energy
         self.every.append(

@@ -131,6 +131,23 @@ def test_derivatives(self_contact):
     assert (np.abs(pairs.place_by_node[rod]).max(axis=(1, 2)) > 0.0).sum() > 5
 
 
+def test_contacts_of_many_rods_are_named_in_the_order_of_their_values():
+    """Four parallel rods: the gap of the rods with the numbers i and j is that of their axes."""
+    rods = [
+        CosseratRod(
+            SECTION, Straight([0, y, 0], [1, y, 0]), elements=4, left=Clamped(), right=Clamped()
+        )
+        for y in (0.0, 0.3, 0.7, 1.2)
+    ]
+    problem = WrappedProblem(rods, [], 0.0, 1e-9, 20)
+    start = problem.reference(problem.initial(), 0.0)
+    gap = problem.kinematics(start, start.basis, []).gap
+    y = problem.static.r[1]
+    first, second = problem.contacts.node, [x.node for x in problem.strands]
+    other = np.array(second)[problem.contacts.partner]
+    assert np.allclose(gap, y[other] - y[first] - 0.2)
+
+
 def test_rods_that_turn_together_do_not_slip_and_balance_their_moments():
     """At closed contacts: to the third order of a turn about any axis."""
     rods, random = [helix(), helix(phase=0.1)], np.random.default_rng(4)
