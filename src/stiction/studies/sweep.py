@@ -146,7 +146,7 @@ class Sweep(Record):
             object.__setattr__(self, "trajectories", count)
         given: tuple[object, object] = (self.design, self.fields)
         if not isinstance(given[0], Design):
-            needs, why = "a design, such as Grid()", "a design combines the values to members."
+            needs, why = "a design, such as Grid()", "a design combines the values into members."
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):
