@@ -198,6 +198,7 @@ class Stepper:
         self.residual = 0.0
         self.gap, self.mode = np.zeros(count), np.zeros(count, dtype=np.int64)
         self.steps = self.iterations = self.cautious = 0
+        # largest value over all steps and its time [s]
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )

@@ -82,7 +82,11 @@ class SelfPass(MortarPass):
     def _initial_guesses(
         self, place: Floats, x: Floats, at: tuple[Ints, Floats]
     ) -> list[ClosestPoints]:
-        """Return each point's nearest admissible sample, or the point itself if there is none."""
+        """Return each point's nearest admissible sample, or the point itself if there is none.
+
+        place : (p, d) positions of the points; `x` those of all nodes [m]
+        at : elements (p,) and parameters (p,) of the points
+        """
         from scipy.spatial import cKDTree
 
         # samples with places and normals; a point without a partner starts at itself
