@@ -52,7 +52,7 @@ __all__ = ["Progress", "Sweep", "code_digest"]
 
 Array = npt.NDArray[Any]
 
-# at most so many values of a field that holds no numbers are checked before anything is written
+# largest number of values of a field without numbers that are checked before anything is written
 _MOST_TRIED = 200
 # intended duration of a chunk [s]; least number of chunks for each worker
 _CHUNK_S = 1.0

@@ -50,7 +50,7 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 Index = npt.NDArray[np.intp]
 
-# a segment spans so many radians of the fastest sine of the load: its series of 31 terms is exact
+# longest segment, in radians of the fastest sine of the load: a series of 31 terms is exact on it
 _RADIANS = 3.0
 # chosen: fraction of the run in a first interval of a user's load
 _WINDOW = 1.0 / 16.0

@@ -30,8 +30,8 @@ Floats = npt.NDArray[np.float64]
 # of the power method: its estimate of the largest eigenvalue is low by some per cent at most, and
 # the method is stable up to 4 / 3 of the step of the exact one
 _POWERS = 30
-# an error so many times the least one since the last restart restarts the momentum: slip changes
-# from step to step, so that the test of the gradient alone may miss an oscillation
+# ratio of the error to the least one since the last restart from which the momentum restarts: slip
+# changes from step to step, so that the test of the gradient alone may miss an oscillation
 _MOST_GROWTH = 2.0
 
 

@@ -54,7 +54,7 @@ class Contacts(NamedTuple):
     partner : (k,) number of the body, or of the rod after the bodies
     lowest, highest : (k,) bounds of the place along that rod, in elements
     radius : of the rods [m]
-    bodies : the first so many contacts are with bodies, in the order of the nodes
+    bodies : number of contacts with bodies; these are the first ones, in the order of the nodes
     """
 
     node: Ints

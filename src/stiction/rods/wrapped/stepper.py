@@ -80,8 +80,8 @@ _AT_BOUND = 1e-3
 # relaxation: drag of the first step over c, its factor after a step that fails, its bound over c,
 # and the most steps. Chosen
 _DRAG, _MORE_DRAG, _MOST_DRAG, _MOST_RELAXATIONS = 0.1, 3.0, 1e6, 1000
-# its factor after a step of up to so many iterations. Chosen: few iterations mean that the rods
-# have come near their equilibrium
+# pairs (most iterations of a step, factor of the drag after it). Chosen: few iterations mean that
+# the rods have come near their equilibrium
 _LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
 
 

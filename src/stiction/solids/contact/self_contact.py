@@ -98,7 +98,7 @@ class SelfPass(MortarPass):
         e, xi = at[0].copy(), at[1].copy()
         tree, size = cKDTree(places.T), elements.size
         remaining, count = np.arange(e.size), min(_FIRST, size)
-        # the nearest samples of each point are tested, ever more of them, until one is admissible
+        # test the nearest samples of each point, more in each round, until one is admissible
         while remaining.size:
             unmatched = []
             for i in range(0, remaining.size, _CHUNK):
