@@ -133,7 +133,7 @@ class EventDriven(Method):
         return Radau(rtol, self.max_step, most, self.max_events)
 
     def steps_allowed(self, masses: int) -> int:
-        """Return the bound on the steps of a chain of so many masses."""
+        """Return the largest number of steps of a chain with this number of masses."""
         if self.max_steps is not None:
             return self.max_steps
         return max(2 * _STEPS_OF_ONE // (masses + 1), 4 * masses)

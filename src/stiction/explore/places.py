@@ -113,7 +113,7 @@ class WorkingFolder:
         """
         parts = Path(self._checked(name))
         if not _FILE.fullmatch(parts.name):
-            needs = "a name of letters, digits and _ - + . that ends in .toml"
+            needs = "a name that ends in .toml, of letters, digits and the characters _-+."
             raise StoreError("save", repr(name)[:80], needs, _WHY, "for example mine.toml.")
         folder = self.resolve(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
         path = folder / parts.name

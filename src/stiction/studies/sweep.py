@@ -52,7 +52,7 @@ __all__ = ["Progress", "Sweep", "code_digest"]
 
 Array = npt.NDArray[Any]
 
-# at most so many values of a field that holds no numbers are checked before anything is written
+# largest number of values of a field without numbers that are checked before anything is written
 _MOST_TRIED = 200
 # intended duration of a chunk [s]; least number of chunks for each worker
 _CHUNK_S = 1.0
@@ -146,7 +146,7 @@ class Sweep(Record):
             object.__setattr__(self, "trajectories", count)
         given: tuple[object, object] = (self.design, self.fields)
         if not isinstance(given[0], Design):
-            needs, why = "a design, such as Grid()", "a design combines the values to members."
+            needs, why = "a design, such as Grid()", "a design combines the values into members."
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):

@@ -256,8 +256,9 @@ def futures(
     """
     method = event_driven(system, method)
     x = _checked(system, x_star, horizon)
+    why, try_ = "it is a number of grid points.", "leave it out."
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
-        whole(f"futures.{name}", value, least=2, why="it is a grid.", try_="leave it out.")
+        whole(f"futures.{name}", value, least=2, why=why, try_=try_)
     # memory: both futures of every exit at all times
     each = 2.0 * 8.0 * system.compiled.n
     fits("futures", angles * distances * times, each, "give a coarser grid.")

@@ -242,7 +242,8 @@ def _checked(
     why = "it makes draws repeatable."
     whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     number("noise_study.t_end", t_end, rule="positive", why="paths start at 0.", try_="give 3.0.")
-    number("noise_study.step", step, rule="positive", why="it is a duration.", try_="give 1e-4.")
+    why = "it is the time step of the Euler-Maruyama scheme."
+    number("noise_study.step", step, rule="positive", why=why, try_="give 1e-4.")
     why = "a path leaves the surface at this |h|."
     number("noise_study.away", away, rule="positive", why=why, try_="give 0.05.")
     steps = int(np.ceil(float(t_end) / step))

@@ -220,7 +220,7 @@ def _check_sides(
         if not np.isfinite(x).all() or _other_side_acts(system, x, sign, width):
             got = f"the field of the other side of h = 0 acting on the solution at t = {t:.6g}"
             needs = f"fields that grow less away from their side, where |h| > {width:.3g}"
-            why = "the weight of the smoothed sign decreases less than that field grows."
+            why = "away from h = 0 this field grows faster than its smoothed weight decreases."
             try_ = "take a smaller width, or TanhSign(), whose weight decreases exponentially."
             raise SolveError(explain("smoothed_run", got, needs, why, try_))
 

@@ -62,7 +62,7 @@ def outlines_in_space(
         equator = np.column_stack([circle, np.zeros(len(_ARC))]) @ np.swapaxes(turn, 1, 2)
         around = np.broadcast_to(circle, (len(position), *circle.shape))
         ends = _projected(core @ np.swapaxes(turn, 1, 2) + position[:, None])
-        pieces = [
+        curves = [
             one + ends[:, k, None]
             for k in range(len(core))
             for one in (around, _projected(equator))
@@ -72,9 +72,9 @@ def outlines_in_space(
             across = np.stack([-along[:, 1], along[:, 0]], axis=1)
             # a capsule seen along its axis is a circle
             across *= radius / np.maximum(np.linalg.norm(along, axis=1), 1e-300)[:, None]
-            pieces += [ends + side * across[:, None] for side in (1.0, -1.0)]
-        starts = np.cumsum([0, *(piece.shape[1] for piece in pieces[:-1])])
-        return np.concatenate(pieces, axis=1), tuple(starts.tolist())
+            curves += [ends + side * across[:, None] for side in (1.0, -1.0)]
+        starts = np.cumsum([0, *(curve.shape[1] for curve in curves[:-1])])
+        return np.concatenate(curves, axis=1), tuple(starts.tolist())
     ends = edges[np.isfinite(edges[:, 0, 0])].reshape(-1, 3)
     lines = _projected(ends @ np.swapaxes(turn, 1, 2) + position[:, None])
     return lines, tuple(range(0, len(ends), 2))

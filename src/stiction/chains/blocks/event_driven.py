@@ -39,9 +39,9 @@ Floats = npt.NDArray[np.float64]
 _MOST_MASSES = 100
 # longer runs are left to single runs, which stop early if they progress too slowly
 _MOST_STEPS = 10_000
-# most numbers of the parameters and results of one call
+# largest number of entries in the parameters and results of one call
 _MOST_NUMBERS = 4_000_000
-# numbers in the work array of series terms, besides those of sinusoidal loads
+# entries in the work array of series terms, besides those of sinusoidal loads
 _ROOM_FOR_TERMS = 512
 _NAMES = ("steps", "expansions", "grazings")
 

@@ -1,11 +1,17 @@
 """Event localisation within one step: the first root of all event functions, and grazings.
 
-Slip of mass i ends at a root of its slip rate; stick ends at a root of its reserve mu_s N_i -+ R_i.
-Both are polynomials in tau, the scaled time in the step (`root_kernels`). Roots closer than
-rounding belong to one instant and are applied together. Grazing (a double root) is no event except
-under a law with a jump (mu_s > mu(0+)). There the mass sticks by the stick rule, unless a policy
-lets it slip (`docs/decisions/07`). The caller is `step_kernels`; p, `state` and s are the tuples of
-`state`, t [s] is the start of the step and tau its length in scaled time.
+Slip of mass i ends at a root of its slip rate; stick ends at a root of its reserve mu_s N_i -+ R_i,
+with R_i the sum of all forces but friction. Both are polynomials in tau = rate (t - t0), the scaled
+time in the step (`root_kernels`). Roots closer than rounding belong to one instant and are applied
+together. Grazing (a double root) is no event except under a law with a jump (mu_s > mu(0+)). There
+the mass sticks by the stick rule, unless a policy lets it slip (`docs/decisions/07`).
+
+Arguments: p, `state` and s are the tuples `Problem`, `State` and `Scratch` of `state`; t [s] is the
+start t0 of the step, `tau` its length in scaled time. Row k of `s.drive` (orders, n) has the
+coefficients of tau^k of all R_i [N]; `s.poly` has those of the event function of one mass. After an
+event of mass i the first `state.lead[i]` coefficients of its event function are zero, because the
+function vanishes at the event. `state.side[i]` is the sign of the stick force; `state.band[i]` is 1
+while the event function is within its error. The caller is `step_kernels`.
 """
 
 from __future__ import annotations
@@ -49,8 +55,9 @@ def first_events(
 ) -> tuple[float, float]:
     """Return tau of the first event in (0, tau], and tau up to which roots are simultaneous.
 
-    `s.root`, `s.grazing` and `s.undecided_from` receive, for each mass, its own first event, a
-    grazing before it, and the point from which its event function stays within its error.
+    Sets for each mass, in tau and infinite if absent: `s.root` its first event, `s.grazing` a
+    grazing before it, `s.undecided_from` the point from which its event function stays within its
+    error. `count` is the number of entries of `s.active`.
     """
     first = np.inf
     mode, root, grazing, undecided = state.mode, s.root, s.grazing, s.undecided_from
@@ -60,13 +67,14 @@ def first_events(
         i = s.active[a]
         root[i] = grazing[i] = undecided[i] = np.inf
         if mode[i] != 0:
-            # up to the test that may exclude an event, arrays are passed one by one: passing whole
-            # tuples costs more
+            # a sufficient test excludes most masses first. These kernels receive single arrays,
+            # because passing whole tuples costs more time
             length = slip_series(x, poly, i, mode[i], order, rate, belt)
             if lead[i] > 0 or not _is_certainly_positive(poly, length, tau):
                 _stop_of(p, state, s, i, tau, t)
         elif p.mu_static[i] * p.normal[i] > 0.0:
-            # (a frictionless mass sticks only if R = 0)
+            # stick: sum |R_k| tau^k < bound - |R_0| excludes an event. Without friction a mass
+            # sticks only if R = 0
             bound = p.mu_static[i] * p.normal[i]
             swing, power = 0.0, 1.0
             for k in range(1, size):
@@ -103,7 +111,7 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
         lead = leading_zeros(poly, lead, size, tau)
         if lead == size:
             return
-    # divide by t^lead: the root at the start of the step is no event
+    # divide by tau^lead: the root at the start of the step is no event
     size = scaled_terms(poly, lead, size, tau)
     if lead > 0 and is_certainly_positive(poly, size):
         return

@@ -1,23 +1,21 @@
 """Taylor series of the motion of a chain between events.
 
-Between events the equation of motion is smooth, and the coefficients of its solution follow
-from a recursion (formulas sheet, sections 1 and 6)
+Between events the equation of motion is smooth, and the coefficients of its solution follow from a
+recursion (formulas sheet, sections 1 and 6)
 
     m rate^2 (k + 1)(k + 2) x_{k+2} = R_k - mode N mu_k,
 
 where R_k is coefficient k of all forces but friction, N mu_k that of the friction force in slip,
 `mode` is the sign of the slip rate, and `rate` makes the time dimensionless (below). The links are
-a tridiagonal stencil, so an
-order costs O(n). Order 30 over about 4 radians of the fastest vibration reaches rounding error,
-like the matrix exponential applied to the state, but without a matrix. Weakening friction enters
-by the recursion of its law, if it has one; any other mu(v) and a user's f(t) enter as polynomials
-fitted on the step.
+a tridiagonal stencil, so an order costs O(n). Order 30 over about 4 radians of the fastest
+vibration reaches rounding error, like the matrix exponential applied to the state, but without a
+matrix. Weakening friction enters by the recursion of its law, if it has one; any other mu(v) and a
+user's f(t) enter as polynomials fitted on the step.
 
-Time inside a step is tau = rate * (t - t0) with `rate` near the fastest frequency, which
-keeps the coefficients near one. Arrays of masses have a ghost at both ends, the walls, so
-mass i (from 0) sits at column i + 1 and link l joins columns l and l + 1. p and s are the tuples
-`Problem` and `Scratch` of `state`. `step_kernels` calls these kernels in each step, `tangents` and
-`records` some of them.
+Time inside a step is tau = rate * (t - t0) with `rate` near the fastest frequency, so that the
+coefficients are near one. Arrays of masses have a wall at both ends, so that mass i (from 0) has
+column i + 1, and link l joins columns l and l + 1. p and s are the tuples `Problem` and `Scratch`
+of `state`. `step_kernels` calls these kernels in each step, `tangents` and `records` some of them.
 """
 
 from __future__ import annotations

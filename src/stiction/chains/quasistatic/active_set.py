@@ -1,9 +1,14 @@
 """Active set after an event of a quasistatic chain with constant friction.
 
-At an event the forces are known. The slip rates just after it solve a strictly convex quadratic
-program with complementarity conditions: a mass at its bound either slips in the direction of the
-stick force, or sticks with a decreasing stick force. The dampers determine which quantity is
-continuous at the event:
+At an event the forces are known. The slip rates just after it, or their derivatives, are the v of
+a strictly convex quadratic program (`signed_qp`)
+
+    min 1/2 v'H v - g'v    with  sigma_i v_i >= 0  at the bound,  v_i = 0  in stick below it,
+
+so that a mass at its bound either slips in the direction sigma of the stick force, or sticks with a
+decreasing stick force; v_i is free where slip continues. H is C + eps K in an implicit step of
+length eps, and g follows from the rates of the forces just before. The dampers determine which
+quantity is continuous at the event:
 
 * C positive definite: slip rates are continuous; their derivatives solve the problem with C;
 * C singular, but not zero: damper forces C v are continuous; an implicit step of length eps, with

@@ -239,11 +239,13 @@ class _Play:
         d, rate, work, viscous = advance(s, t, f, carried)
         # friction heat of a mass: its bound times the slip; its slip is the sum of elongations
         heat = self.bound * np.abs(np.cumsum(d - self.d, axis=1))
+        # columns of `Recorder.save`: work, viscous heat, heat of each mass of the chain
         total = recorder.so_far + np.column_stack([work, viscous, heat[:, order]])
         x, v = np.cumsum(d, axis=1), np.cumsum(rate * moving, axis=1)
         state = (x[:-1], v[:-1], self._friction(carried[:-1], t[:-1]))
         mode = (s.direction * moving[:-1, order]).astype(np.int8)
         y, w, friction = (values[:, order].T for values in state)
+        # a `slip_frame.State`, of which `save` reads the last three
         recorder.save(samples, (t, t, y, w, friction), mode, total[:-1])
         recorder.so_far, recorder.filled = total[-1], samples.stop
         self.d, self.carried = d[-1], carried[-1]
@@ -252,7 +254,24 @@ class _Play:
     def _followed(
         self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return elongations and their rates without dampers, work and viscous heat so far."""
+        """Return elongations and their rates without dampers, work and viscous heat so far.
+
+        At the m times t with end loads f, d_i = s_i / k_i. A link follows the load from its onset
+        f_i, d_i' = f' / k_i, and the work of the load is the sum over links of
+
+            int_{f_i}^{f} g dg / k_i = (f - f_i) (f + f_i) / (2 k_i).
+
+        Parameters
+        ----------
+        s : interval of monotone load
+        t, f : (m,) times [s] and forces on the end mass [N]
+        carried : (m, n) forces of the links [N]
+
+        Returns
+        -------
+        (m, n) elongations [m] and rates [m/s]; (m,) work and viscous heat since the start of the
+        interval [J]
+        """
         segments, begin, rate = self.path.segments, self.path.time[s.j], np.zeros(t.size)
         if s.direction:
             step = np.minimum(self.path.step(s.j), 0.5 * (t - begin))
@@ -270,16 +289,22 @@ class _Play:
 
         Each link obeys k d + c d' = over + r tau, where tau is the time since its onset, r the rate
         of the load, and `over` the force of the link at the onset. The force is 0 for a link that
-        begins within the interval, from an unstressed state.
+        begins within the interval, from an unstressed state. The solution from d_0 on is
+
+            d = d_0 + b tau - left (1 - e^(-decay tau)),
+            b = r / k,   decay = k / c,   left = d_0 - (over - c b) / k.
+
+        The work of the load is int f d' dtau, and the viscous heat int c d'^2 dtau. Arguments and
+        results are those of `_followed`.
         """
         k, c, decay = self.k, self.c, self.k / self.c
         begin = float(self.path.time[s.j])
         r = (s.f1 - s.f0) / (float(self.path.time[s.j + 1]) - begin)
         tau = np.maximum(t[:, None] - s.begin, 0.0)
         over = np.where(s.at_once, s.f0 - s.direction * self.width, 0.0)
-        # d = a + b tau + left exp(-k tau / c) with a = (over - c b) / k
         b = np.where(s.going, r / k, 0.0)
         left = np.where(s.going, self.d - (over - c * b) / k, 0.0)
+        # 1 - e^(-decay tau), of which the integrals of f d' and d'^2 are composed
         done = -np.expm1(-decay * tau)
         work = b * (s.onset * tau + 0.5 * r * tau * tau)
         work -= left * (s.onset * done + r * (done / decay - tau * (1.0 - done)))
@@ -289,7 +314,7 @@ class _Play:
         return d, rate, work.sum(axis=1), (c * heat).sum(axis=1)
 
     def _friction(self, carried: Floats, t: Floats) -> Floats:
-        """Return (m, n) friction [N], masses from the wall."""
+        """Return (m, n) friction s_i - s_{i+1} [N], masses from the wall; s_{n+1} is the load."""
         return -np.diff(
             carried, axis=1, append=self.load_factor * self.path.segments.at(t)[:, None]
         )
@@ -297,7 +322,11 @@ class _Play:
     # ---- events
 
     def _log(self, s: _LoadInterval) -> None:
-        """Record the events of an interval: stops and reversals at its start, then onsets."""
+        """Record the events of an interval: stops and reversals at its start, then onsets.
+
+        A mass that slipped in another direction either stops (`halts`) or reverses (`turns`) at the
+        start; a mass whose link begins to follow the load starts to slip (`starts`).
+        """
         begin = float(self.path.time[s.j])
         stops = (self.mode != 0) & (self.mode != s.direction)
         turns = stops & s.at_once
@@ -327,7 +356,12 @@ class _Play:
         modes: tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]],
         state: tuple[Floats, Floats, Floats, Floats],
     ) -> None:
-        """Record one event of each mass of `who`."""
+        """Record one event of each mass of `who`.
+
+        time : (n,) of the events [s]
+        modes : (n,) before and after
+        state : (n,) x [m], v [m/s], friction before and after [N]
+        """
         i = np.flatnonzero(who)
         i = i[np.lexsort((self.number[i], time[i]))]
         columns: list[npt.NDArray[Any]] = [time, self.number, *modes, *state]

@@ -7,9 +7,8 @@ In the parameter s with dt = det(H) ds everything stays smooth up to there:
     dv/ds = adj(H) (q' - K v),      dt/ds = det(H),
 
 with the adjugate adj(H) = det(H) H^-1, so the end (a fold of the branch) is reached without loss of
-digits. Displacements follow from the
-balance of forces. y is the slip and v = y' the slip rate (`slip_frame`); the caller is
-`nonlinear_slip`.
+digits. Displacements follow from the balance of forces. y is the slip and v = y' the slip rate
+(`slip_frame`); the caller is `nonlinear_slip`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,11 @@ With y = x - V t (V the speed of the belt) the slip rates are y', and
     C y' + K y + N mu Sgn(y')  contains  q(t) = b f(t) + q0 + q1 t
 
 where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt (kp and Vp the springs and
-the speed of the plate, b f the load, 1 a vector of ones). K contains the plate springs.
-`Frame` holds the arrays
-of this equation; every algorithm of this folder except `play` solves in these coordinates. All of
-them record samples, events and energies by `Recorder`.
+the speed of the plate, b f the load, 1 a vector of ones). C and K are damping and stiffness of the
+links, K with the plate springs; N mu are the bounds of friction in slip. `Frame` has the arrays of
+this equation; every algorithm of this folder except `play` solves in these coordinates. All of them
+record samples, events and energies by `Recorder`. Series are coefficients by rising power of the
+elapsed fraction of an interval, in the last axis.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class LoadSeries:
     Parameters
     ----------
     t, h : start and length of the interval [s]
-    terms : (count,) [N]; exact to rounding for lines, and for sines on up to a few radians
+    terms : (count,) coefficients by rising power [N]; exact to rounding for lines, and for sines on
+        up to a few radians
     misfit : error of the fit of a user's load at probes [N]
     """
 

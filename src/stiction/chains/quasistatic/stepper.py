@@ -1,12 +1,16 @@
 """Event-driven integrator of the quasistatic problem, common to all friction laws.
 
-It solves C y' + K y + N mu(|y'|) Sgn(y') containing q(t), in the slip coordinates y (n,) [m] of
-`slip_frame`. Between two events the set of slipping masses and their directions are fixed. The
-motion is then a smooth segment, and the next event is the first root of a slip rate or of a stick
-reserve (the bound less the stick force). At an event the active set is decided again. Laws differ
-in the selection of the active set and in the motion during slip: `SlipMotion` is the interface,
-`linear_slip` and `nonlinear_slip` implement it. A segment on which all masses stick is the same for
-all laws. `run` calls `Stepper.run`.
+It solves C y' + K y + N mu(|y'|) Sgn(y') containing q(t), with damping C, stiffness K, normal
+forces N, friction coefficients mu and the forces q of load, plate and belt; y = x - V t (n,) [m]
+are the displacements relative to a belt of speed V (`slip_frame`). Between two events the set of
+slipping masses and their directions are fixed. The motion is then a smooth segment, and the next
+event is the first root of a slip rate or of a stick reserve mu_s N -+ (R - C y'), R = q - K y. At
+an event the active set is decided again. Laws differ in the selection of the active set and in the
+motion during slip: `SlipMotion` is the interface, `linear_slip` and `nonlinear_slip` implement it.
+A segment on which all masses stick is the same for all laws.
+
+A series (m, count) has one function per row, with coefficients by rising power of tau, the elapsed
+fraction of the step: sum_k c_k tau^k, 0 <= tau <= 1. `quasistatic.run` calls `Stepper.run`.
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 Index = npt.NDArray[np.intp]
 
-# a segment spans so many radians of the fastest sine of the load: its series of 31 terms is exact
+# longest segment, in radians of the fastest sine of the load: a series of 31 terms is exact on it
 _RADIANS = 3.0
 # chosen: fraction of the run in a first interval of a user's load
 _WINDOW = 1.0 / 16.0
@@ -87,7 +91,10 @@ class SlipMotion(abc.ABC):
         """Integrate slip of the masses `a`; return whether the active set must be decided."""
 
     def reserves(self, force: Floats) -> Floats:
-        """Return (m, count) further series whose roots end a segment of stick."""
+        """Return (m, count) further series whose roots end a segment of stick.
+
+        force : (n, count) series of R - C y' [N]
+        """
         return force[:0]
 
     def checks(self) -> list[Check]:
@@ -108,7 +115,7 @@ class Stepper:
     Attributes
     ----------
     t, y : time [s] and (n,) slips [m]
-    v, force : (n,) slip rates [m/s] and forces R - C v [N] just before `t`
+    v, force : (n,) slip rates y' [m/s] and forces R - C y' [N] just before `t`
     mode : (n,) -1, 0, 1; 1 for masses without friction
     ended : (n,) 1 for masses whose mode ends at `t`
     jumped : whether the load may jump at `t`, so that rates and forces are unknown
@@ -288,7 +295,7 @@ class Stepper:
 
         Parameters
         ----------
-        load : on this segment
+        load : power series of the load on this segment
         slip : (n, count) series of the slip of each mass from here [m]
         """
         frame, h = self.frame, load.h
@@ -318,7 +325,10 @@ class Stepper:
         return limit if abs(end - limit) <= _OF_TERMS * max(abs(limit), self.span) else end
 
     def _event(self, step: Step) -> tuple[float, Signs]:
-        """Return the fraction of the step at its first event, inf for none, and whose modes end."""
+        """Return the fraction of the step at its first event, and (n,) 1 for modes that end there.
+
+        Without an event the fraction is infinite.
+        """
         frame = self.frame
         # event functions: slip rates in the direction of slip, reserves bound -+ force of stuck
         # masses, and those of the friction law
@@ -334,7 +344,9 @@ class Stepper:
                 more,
             ]
         )
+        # mass of each function; those of the law belong to none, index n
         who = np.concatenate([slip, stuck, stuck, np.full(len(more), frame.n)])
+        # sum of |c_k|, k >= 1, and rounding of each function, from the sizes of forces and slips
         variation = np.abs(rows[:, 1:]).sum(axis=1)
         forces = float(np.max(np.abs(step.force).sum(axis=1)) + np.max(frame.bound))
         places = float(np.max(np.abs(step.y).sum(axis=1))) + forces / frame.stiffest
@@ -353,7 +365,7 @@ class Stepper:
 
 
 def reserve(bound: Floats, force: Floats) -> Floats:
-    """Return the series of `bound` + force."""
+    """Return the (m, count) series of bound + force, for bounds (m,) and a series of forces [N]."""
     out = force.copy()
     out[:, 0] += bound
     return out
@@ -362,7 +374,18 @@ def reserve(bound: Floats, force: Floats) -> Floats:
 def _first_real_fall(
     rows: Floats, who: Index, floor: Floats
 ) -> tuple[float, list[int], Floats, Index]:
-    """Return the first downward crossing by more than rounding, and the functions still tested."""
+    """Return the first downward crossing of zero by more than rounding.
+
+    Parameters
+    ----------
+    rows, who, floor : (m, count) event functions, (m,) masses to which they belong, and (m,) their
+        rounding
+
+    Returns
+    -------
+    fraction of the step, indices of the rows that cross there, and `rows` and `who` without the
+    functions that crossed earlier by rounding only
+    """
     while True:
         turn, first = first_fall(_without_leading_zeros(rows, floor))
         if turn > 1.0:

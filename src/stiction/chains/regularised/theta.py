@@ -212,7 +212,11 @@ class ThetaIntegrator(Integrator):
 def _shortened(
     residual: Callable[[Floats], Floats], y: Floats, off: Floats, change: Floats, sizes: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the state after a Newton step, halved until the residual decreases."""
+    """Return state and residual after a Newton step, halved until the residual decreases.
+
+    off, change : residual at the state y, and the full Newton step
+    sizes : sizes of the entries, by which residuals are divided
+    """
     size = float(np.max(np.abs(off) / sizes))
     fraction = 1.0
     for _ in range(_MOST_HALVINGS):

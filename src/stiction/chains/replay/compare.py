@@ -256,7 +256,14 @@ class _Replay:
     def _end_differences(
         self, time: Floats, segment: Ints, start: Floats, mode: npt.NDArray[np.int8], goal: Floats
     ) -> Floats:
-        """Return (s,) differences at the ends of intervals between integration and run."""
+        """Return (s,) differences at the ends of intervals between integration and run.
+
+        Parameters
+        ----------
+        time, segment : (s, 2) start and end of each interval [s], (s,) its segment of the load
+        start, goal : (s, 2, n) x [m] and v [m/s] of the run at both
+        mode : (s, n) modes
+        """
         sizes = np.array([self.place, self.speed])
 
         def difference_of(at: Ints | slice, parts: Floats | None = None) -> Floats:

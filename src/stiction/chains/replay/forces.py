@@ -22,7 +22,7 @@ __all__ = ["Forces", "Intervals", "forces_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# up to so many masses a dense matrix takes less time than its three diagonals
+# number of masses up to which a dense matrix takes less time than its three diagonals
 MOST_DENSE = 8
 
 

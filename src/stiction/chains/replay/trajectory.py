@@ -22,7 +22,7 @@ __all__ = ["MOST_NUMBERS", "Trajectory", "TrajectoryRecorder"]
 Floats = npt.NDArray[np.float64]
 Modes = npt.NDArray[np.int8]
 
-# most numbers of one run; beyond, every second block is dropped
+# largest number of entries in the track of one run; beyond it every second block is dropped
 MOST_NUMBERS = 1_000_000
 _BLOCK_SAMPLES = 1024
 

@@ -36,8 +36,8 @@ Ints = npt.NDArray[np.int64]
 # which is exact to 3e-10 at the steps that series of laws take
 FORWARD = np.array([-49 / 20, 6.0, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6])
 _BY_SPEED = np.array([-3 / 2, 2.0, -1 / 2])
-# the terms of order 30 fall below rounding within so many radians of the fastest vibration; steps
-# are at most 4 long while something vibrates, to the rounding of time
+# radians of the fastest vibration within which terms of order 30 fall below rounding: the longest
+# step of a vibrating chain, 4, and the rounding of time
 _FARTHEST = 4.001
 
 

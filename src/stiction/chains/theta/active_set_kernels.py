@@ -56,7 +56,7 @@ _ROUNDING = 1e-14
 # least number of masses of a part of the chain that is solved separately: long enough for
 # prefetching, short enough for the caches
 PART = 2048
-# after so many solves of one part, the whole chain decides
+# largest number of solves of one part; then the active set of the whole chain is solved
 _PART_ROUNDS = 30
 # outcomes of a complementarity test: the mode fits, is degenerate within rounding, was corrected
 _FITS, _DEGENERATE, _CORRECTED = range(3)

@@ -1,7 +1,14 @@
 """Runs of chains by theta schemes, with the audit of their steps.
 
-`ThetaStepper` calls `solve_exactly` (set-valued friction), `RegularizedTheta` calls
-`solve_smoothed`. The steps are made by `integrator`.
+A step of length h with theta > 0 solves for the slip rate w at t + theta h
+
+    A w + friction(w) contains q,   A = M / (theta h) + C + theta h (K + K_plate),
+
+with friction = mu N Sgn(w), or mu N phi(w / eps) with the smoothed sign phi of width eps
+(`step_kernels` derives A and q). `ThetaStepper` calls `solve_exactly` (set-valued friction),
+`RegularizedTheta` calls `solve_smoothed` (regularised). `integrator.ThetaIntegrator` makes the
+steps. The checks read its results: `now`, the extremes over all steps (`state.Progress`), and
+`saved`, the samples (m, n) at saved times (`state.Saved`).
 """
 
 from __future__ import annotations
@@ -38,7 +45,7 @@ Floats = npt.NDArray[np.float64]
 _TINY = 1e-200
 # chosen: above the rounding that adds up over the steps of a run
 _STATE_ROUNDING = 1e-12
-# most numbers of saved states that are checked at once
+# largest number of entries, samples times masses, that are checked at once
 _BLOCK = 1_000_000
 # slip speeds [m/s] at which the steepest decrease of a user's law is sampled; chosen: far below and
 # above the speeds of experiments
@@ -156,7 +163,7 @@ def _exact_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
     block = max(1, _BLOCK // chain.n_mass)
     for first in range(0, samples, block):
         part = slice(first, min(first + block, samples))
-        # the bound of a law with states differs in each step
+        # the bound of a law with states differs in each step; it is the last column of the states
         bound = integrator.saved.state[part, :, -1] if chain.law.states else chain.stick_bound
         allowed = bound + _rounding(integrator, part)[:, None]
         ratio = stick_ratios(integrator.saved.friction[part], integrator.saved.mode[part], allowed)

@@ -36,8 +36,8 @@ Floats = npt.NDArray[np.float64]
 # iterations of the power method: its estimate of the largest eigenvalue is low by some per cent at
 # most, and the gradient method is stable up to 4 / 3 of the step length for the exact one
 _POWERS = 30
-# the momentum restarts if the error is so many times the least one since the last restart: the slip
-# velocity changes from step to step, so that the test of the gradient alone may miss an oscillation
+# ratio of the error to the least one since the last restart from which the momentum restarts: slip
+# changes from step to step, so that the test of the gradient alone may miss an oscillation
 _MOST_GROWTH = 2.0
 
 

@@ -41,7 +41,7 @@ _STARTS = 60
 _FEW_ENTRIES = 20_000
 # steps of the accelerated gradient: heaps of 1,000 discs take up to 4,000 from zero forces
 _STEPS = 5000
-# largest number of linear systems; for small problems it is larger, up to so many operations
+# largest number of linear systems; for small problems it is larger, up to this number of operations
 _SYSTEMS, _OPERATIONS = 150, 2e11
 
 

@@ -45,7 +45,8 @@ _WORN = 1.7
 _SAFE = 0.2
 # restart length of GMRES
 _RESTART = 60
-# the factorised layer includes unknowns that are coupled to contact over so many matrix entries
+# number of matrix entries in a chain of couplings from a contact to the unknowns of the factorised
+# layer
 _REACH = 1
 
 

@@ -1,12 +1,19 @@
 """Observed quantities of a state: contact forces, motion of contact points, energies, momenta.
 
-Contact forces of rolling follow from u' = 0, the rate of the slip velocity: with u = J v, the
-accelerations a without contacts, and the Delassus matrix G, G l = -(J a + J' v). Called by
-`contact.state` and `leapfrog.run` at saved times; `law_kernels` uses the drift J' v in each step.
+The slip velocity at the contact of two axes R1(s1), R2(s2) is
 
-Arguments are those of `contact.kernels`: r, q, v, p (3 or 4, slots) nodes, quaternions, velocities
-and momenta over inertia, `mat` the table of materials of `rod_kernels`, k one contact; (10) is an
-equation of Gay-Balmaz and Putkaradze 2012.
+    u = R1' + b1 W1 x D - R2' + b2 W2 x D,   D = R2 - R1,
+
+with primes for rates, angular velocities W1, W2 and levers b1, b2: the radii over their sum.
+Contact forces l of rolling follow from u' = 0: with u = J v, the accelerations a without contacts,
+and the Delassus matrix G, G l = -(J a + J' v). `contact.state` and `leapfrog.run` call these
+kernels at saved times; `law_kernels` uses the drift J' v in each step.
+
+Arguments are those of `contact.kernels`: r (3, slots) nodes [m], q (4, slots) quaternions of the
+frames, v (3, slots) velocities [m/s], p (3, slots) angular momenta over the inertia about a
+diameter [1/s], so that W = p - (p . d3) d3 / 2 in a round section with axis d3. `mat` is the table
+of materials of `rod_kernels`, k one `Contact`; (10) is an equation of Gay-Balmaz and Putkaradze
+2012.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 2, 3 and 6.
 """
@@ -148,7 +155,9 @@ def slip_drift(
         out[0] -= wy * z - wz * y
         out[1] -= wz * x - wx * z
         out[2] -= wx * y - wy * x
-    # o = sum of e w over frames, and its rate: weights change with s, frames rotate freely
+    # o = b1 W1 + b2 W2 = sum of e w over the four frames around each point, with the weights e of
+    # `frame_weights` and the angular velocities w of frames; (wx, wy, wz) is the rate o': weights
+    # change with s, frames rotate freely
     wx, wy, wz, ox, oy, oz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
         rate = rate1 if side == 0 else rate2
@@ -160,6 +169,7 @@ def slip_drift(
         for j in range(4):
             i = k.frames[side] + j
             e, de = k.frame_weights[side, j], k.levers[side] * rate * out[6 + j]
+            # d3 of the frame, and w = p - (p . d3) d3 / 2
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -210,7 +220,8 @@ def contact_forces(
 ) -> None:
     """Set `forces` (contact, 3) [N]: those for which rolling contacts do not slip.
 
-    v, p : velocities
+    mobility : (3, slots) inverse masses and inertias, as in `contact.kernels.response`
+    v, p : velocities and momenta over inertia
     av, ap : their rates, without contacts on entry, with contacts on return
     given : (contact, 3) known forces of slipping contacts [N]
     workspace : (10,)
@@ -230,6 +241,7 @@ def contact_forces(
                 forces[c, a] = given[c, a]
             f = forces[c]
             push(q, k, f[0], f[1], f[2], mobility, av, ap)
+    # Gauss-Seidel sweeps over rolling contacts; at most 400, chosen
     for sweep in range(400):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):

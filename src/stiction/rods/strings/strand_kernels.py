@@ -195,6 +195,7 @@ def _evaluate_modes(
     """Set modes and derivatives at a point: sines, or 1, cos, sin, cos 2, ... on a circle.
 
     angle : wave number of the first mode times the position
+    kappa, psi, slope : (modes,) wave numbers, values psi_k and derivatives psi_k' of the modes
     """
     # cosines and sines of multiples of the angle, by the addition theorem
     c, s = cos(angle), sin(angle)

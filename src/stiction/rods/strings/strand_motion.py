@@ -71,7 +71,8 @@ def strand_motion(
     if cells is not None:
         why, try_ = "they resolve the bump.", "leave it out."
         whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
-    number("BumpStrands.step", step, rule="positive", why="it is a duration.", try_="give 0.2.")
+    why = "it is the time step of the Runge-Kutta scheme."
+    number("BumpStrands.step", step, rule="positive", why=why, try_="give 0.2.")
     number(
         "BumpStrands.bump_width",
         width,

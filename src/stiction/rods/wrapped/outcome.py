@@ -1,7 +1,9 @@
-"""Run of rods in contact along arcs: results with names and units, energy ledger, audit.
+"""Run of rods wrapped around bodies and each other: results, energy ledger, audit.
 
-`run_wrapped` is the engine of `Quasistatic` and `ImplicitEuler`: it makes a `stepper.Stepper`, runs
-it to the end, and converts its saved rows (`stepper.Row`) to variables, ledger and audit.
+`run_wrapped` is called by `Quasistatic` and `ImplicitEuler`: it makes a `stepper.Stepper`, runs it
+to the end, and converts its saved rows (`stepper.Row`) to variables, ledger and audit. A step
+solves the balance of forces with Signorini's and Coulomb's laws (`problem`). The checks compare the
+extremes over all steps, `Stepper.worst`, a value and its time by name, with their limits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,14 @@
 """Contacts of the nodes of rods: which node may touch which body or rod, and their geometry.
 
-`contacts_of` lists once the possible contacts: each free node with each body, and each node with
-the axes of later rods. `all_pairs` computes their geometry in each iteration, with derivatives by
-the nodes: gap, normal, separation y and arm of slip as defined in `contact`. The closest point u of
-a rod obeys y . X'(u) = 0, whose derivative gives du. `problem.WrappedProblem` calls both.
+The slip of a contact over a step is s = y - y_0 - phi x (arm) (`contact`): y is the position of the
+node relative to the body, or to the closest point of the other axis, y_0 that at the start of the
+step, phi the rotation of the sections. The arm is a n against a body, with the radius a and the
+normal n, and (y + y_0)/4 against a rod. `contacts_of` lists once the possible contacts: each free
+node with each body, and each node with the axes of later rods. `all_pairs` computes in each
+iteration the gap, the normal, y - y_0, the arm, and their derivatives by the positions of nodes
+(`contact.Pairs`). The closest point of an axis X at the place u [elements] obeys y . X'(u) = 0;
+differentiation of this equation gives du. A slot is a column of the arrays of all nodes (3, slots)
+or of all frames (4, slots). `problem.WrappedProblem` calls both functions.
 """
 
 from __future__ import annotations
@@ -49,7 +54,7 @@ class Contacts(NamedTuple):
     partner : (k,) number of the body, or of the rod after the bodies
     lowest, highest : (k,) bounds of the place along that rod, in elements
     radius : of the rods [m]
-    bodies : the first so many contacts are with bodies, in the order of the nodes
+    bodies : number of contacts with bodies; these are the first ones, in the order of the nodes
     """
 
     node: Ints
@@ -62,11 +67,15 @@ class Contacts(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """The start of a step; against bodies moved with these to its end, per contact.
+    """The state at the start of a step.
 
-    r, q : (bodies, 3), (bodies, 2, 4) of nodes and frames in contact with bodies
-    basis : (k, 3, 2) tangential, of all contacts
-    nodes, frames : (3, slots), (4, slots)
+    `r`, `q` and the part of `basis` of contacts with bodies are moved with their body to the end of
+    the step, so that a node that moves with the body has no slip.
+
+    r, q : (b, 3) positions of nodes [m] and (b, 2, 4) quaternions of the frames beside them, of the
+        first b = `Contacts.bodies` contacts
+    basis : (k, 3, 2) tangential vectors of all contacts
+    nodes, frames : (3, slots) positions [m] and (4, slots) quaternions, not moved
     """
 
     r: Floats
@@ -93,8 +102,8 @@ def contacts_of(
 
     Of two rods only the nodes of the first touch the axis of the second, because constraints on
     both sides would be linearly dependent. In the same way a node touches its own rod at later
-    places. With turns of a given length [m] it touches each turn once, at places up to half a turn
-    from its own angle.
+    places. If `turn`, the length of rod in one turn of a coil [m], is given, a node has one contact
+    with each later turn, at places up to half a turn from its own angle.
     """
     parts = []
     nodes = np.concatenate([strand.free for strand in strands])
@@ -138,7 +147,14 @@ def all_pairs(
     start: Reference,
     nodes: Floats,
 ) -> Pairs:
-    """Return where all contacts are, with nodes (3, slots) at the end of a step."""
+    """Return the geometry of all contacts.
+
+    Parameters
+    ----------
+    places : pose of each body at the end of the step
+    start : the state at the start of the step
+    nodes : (3, slots) positions at the end of the step [m]
+    """
     parts = [_with_bodies(contacts, partners, places, start, nodes)]
     for j, strand in enumerate(strands):
         here = np.flatnonzero(contacts.partner[contacts.bodies :] == len(partners) + j)
@@ -193,7 +209,8 @@ def _with_rod(
     place, inside = closest(nodes[:, node].T, axis, contacts.lowest[here], contacts.highest[here])
     curve = curve_at(place, n)
     taking = np.column_stack([node, strand.node + curve.nodes])
-    # the separation is sum_j share_j r_j
+    # the separation is y = r - X(u) = sum_j share_j r_j over the node itself and those of X; `rate`
+    # and `bend` are first and second derivatives by u
     none = np.zeros((len(here), 1))
     share, share_rate = np.hstack([none + 1.0, -curve.weight]), np.hstack([none, -curve.rate])
     bend = np.hstack([none, -curve.second])
@@ -206,6 +223,7 @@ def _with_rod(
     stiffness = (y_rate * y_rate).sum(axis=1) + (y * y_bend).sum(axis=1)
     by_node = share[:, :, None] * y_rate[:, None] + share_rate[:, :, None] * y[:, None]
     by_node *= np.where(inside, -1.0 / stiffness, 0.0)[:, None, None]
+    # dy = sum_j share_j dr_j + y' du, and y_0 changes with u alone; dn = (1 - n n^T) dy / |y|
     each = share[:, :, None, None] * np.eye(3)
     y_by_node = each + y_rate[:, None, :, None] * by_node[:, :, None, :]
     before_by_node = before_rate[:, None, :, None] * by_node[:, :, None, :]

@@ -1,7 +1,11 @@
 """The equations of rods in contact with bodies and rods at the end of a step, by Newton's method.
 
-Unknowns are displacements of nodes, rotation vectors of frames, and tractions lambda of contacts.
-Elastic forces, loads and contact forces are in balance, with inertia also inertial forces and drag;
+Unknowns are displacements of nodes, rotation vectors of frames, and tractions lambda of contacts:
+forces [N], one normal and two tangential components. At the end of a step
+
+    f_elastic + f_loads + f_contacts(lambda) - (p - p_0) / h - C w = 0
+
+for forces and torques, the last two terms, inertial forces and drag, in motion only (`inertia`);
 the contacts obey Signorini's and Coulomb's laws (`contact.laws`). A semismooth Newton method solves
 both together, with a sparse LU factorisation. Only closed contacts enter; contacts close and open
 when forces balance to 1e-3 (docs/decisions/41). `stepper` calls `WrappedProblem.newton`.

@@ -81,8 +81,8 @@ _AT_BOUND = 1e-3
 # relaxation: drag of the first step over c, its factor after a step that fails, its bound over c,
 # and the most steps. Chosen
 _DRAG, _MORE_DRAG, _MOST_DRAG, _MOST_RELAXATIONS = 0.1, 3.0, 1e6, 1000
-# its factor after a step of up to so many iterations. Chosen: few iterations mean that the rods
-# have come near their equilibrium
+# pairs (most iterations of a step, factor of the drag after it). Chosen: few iterations mean that
+# the rods have come near their equilibrium
 _LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
 
 
@@ -201,6 +201,7 @@ class Stepper:
         self.residual = 0.0
         self.gap, self.mode = np.zeros(count), np.zeros(count, dtype=np.int64)
         self.steps = self.iterations = self.cautious = 0
+        # largest value over all steps and its time [s]
         self.worst = dict.fromkeys(
             ("residual", "beyond", "gained", "depth", "stuck", "overlap"), (0.0, 0.0)
         )

@@ -82,7 +82,11 @@ class SelfPass(MortarPass):
     def _initial_guesses(
         self, place: Floats, x: Floats, at: tuple[Ints, Floats]
     ) -> list[ClosestPoints]:
-        """Return each point's nearest admissible sample, or the point itself if there is none."""
+        """Return each point's nearest admissible sample, or the point itself if there is none.
+
+        place : (p, d) positions of the points; `x` those of all nodes [m]
+        at : elements (p,) and parameters (p,) of the points
+        """
         from scipy.spatial import cKDTree
 
         # samples with places and normals; a point without a partner starts at itself
@@ -94,7 +98,7 @@ class SelfPass(MortarPass):
         e, xi = at[0].copy(), at[1].copy()
         tree, size = cKDTree(places.T), elements.size
         remaining, count = np.arange(e.size), min(_FIRST, size)
-        # the nearest samples of each point are tested, ever more of them, until one is admissible
+        # test the nearest samples of each point, more in each round, until one is admissible
         while remaining.size:
             unmatched = []
             for i in range(0, remaining.size, _CHUNK):

@@ -362,6 +362,7 @@ def _closed(surface: Surface) -> Surface:
 def _node_set(mesh: Mesh, name: str, layers: list[Layer], numbering: Numbering) -> Ints:
     """Return the nodes and control points of a boundary."""
     nodes_of = [numbering.numbers[mesh.edge_nodes(name)].ravel()]
+    # one number per (cell, edge): a cell has at most four edges
     facets = mesh.boundary(name) @ np.array([4, 1])
     for layer, controls in zip(layers, numbering.controls, strict=True):
         shared = np.isin(layer.facets @ np.array([4, 1]), facets)

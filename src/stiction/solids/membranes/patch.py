@@ -238,7 +238,8 @@ def flat_patch(
         raise ModelError("flat_patch.cells", got, needs, why, "give (4, 2).")
     for count in cells:
         whole("flat_patch.cells", count, least=1, most=100_000, why=why, try_="give 4.")
-    start = numbers("flat_patch.origin", origin, size=3, why="it is a corner.", try_="give zeros.")
+    why = "it is the position of a corner of the patch."
+    start = numbers("flat_patch.origin", origin, size=3, why=why, try_="give zeros.")
     breaks = [np.linspace(0.0, 1.0, n + 1) for n in cells]
     along, across = (greville(open_knots(b, _DEGREE), _DEGREE) for b in breaks)
     x, z = np.meshgrid(along * extents[0], across * extents[1])

@@ -263,7 +263,7 @@ class DynamicTyreWheel(Declared):
 
         state, when = _checked(start, times)
         step = self.fastest_step if longest_step is None else longest_step
-        name, why, try_ = "integrate.longest_step", "it is a length of time.", "leave it out."
+        name, why, try_ = "integrate.longest_step", "it is a time step.", "leave it out."
         step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
         name, why, try_ = "integrate.max_steps", "it is a number of steps.", "give a larger number."
         least = whole(name, max_steps, least=1, why=why, try_=try_)
