@@ -5,6 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.studies.cycles.branch import _HalfBranch
+from stiction.studies.cycles.cycle import states_at
 from stiction.studies.cycles.shooting import obstacle
 
 # Den Hartog 1931: frequency ratio, friction, amplitude, modulus of both multipliers
@@ -216,16 +217,26 @@ def test_a_turn_that_no_step_resolves():
         gravity=9.81,
     )
     cycle = st.find_cycle(chain, settled(chain, 200), RUNS, period=period_of)
-    half = _HalfBranch(cycle, "load.angular_frequency", (0.5, 0.54), 0.2, 9, -1.0)
-    assert half._turn_corner()
-    last = half.cycles[-1]
-    assert last.order == cycle.order
+    # by Newton's method, and by runs that settle on the stable orbit beyond
+    halves = [
+        _HalfBranch(cycle, "load.angular_frequency", (0.5, 0.54), 0.2, 9, -1.0) for _ in range(2)
+    ]
+    assert halves[0]._turn_corner()
+    assert halves[1]._settle()
+    orbits = [cycle, *(half.cycles[-1] for half in halves)]
+    assert [one.order for one in orbits] == [cycle.order] * 3
+    values = [one.system.parameter("load.angular_frequency") for one in orbits]
+    states = [states_at(one, np.zeros(1))[0] for one in orbits]
+    # both lie on the line that begins at the turn
+    slopes = [(states[k] - states[0]) / (values[k] - values[0]) for k in (1, 2)]
+    np.testing.assert_allclose(*slopes, rtol=0.05)  # reason: the turn lies 4e-7 from the orbit
+    last = orbits[1]
     # a run from the orbit before the turn settles on the orbit beyond it
     run = last.system.at_state(cycle.state).tangents(
         RUNS, (last.start, last.start + 80.0 * last.period), ()
     )
     np.testing.assert_allclose(run.final, last.state, atol=1e-9)
-    assert cycle.system.parameter(half.parameter) - last.system.parameter(half.parameter) > 1e-5
+    assert values[0] - values[1] > 1e-5
 
 
 def test_a_node_in_stick_at_the_bound(monkeypatch):
@@ -346,6 +357,8 @@ def test_a_jump_at_the_static_bound():
     problem, place = half.problem, half.place
     assert "jumps by 0.005" in obstacle(problem, place.u, 0.01 * place.tangent, 1e-4)
     assert obstacle(problem, place.u, 1e-7 * place.tangent, 1e-4) == "the steps became too short"
+    # beyond the end runs settle on an orbit at the same distance, however near the parameter is
+    assert not _HalfBranch(cycle, "load.amplitude", (9.0, 10.0), 0.2, 9, -1.0)._settle()
     # runs on both sides: the orbit, and another one
     for amplitude, moved in ((9.56933, 2e-5), (9.5693, 0.01)):
         other = chain.with_parameter("load.amplitude", amplitude)

@@ -23,19 +23,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.studies.cycles.cycle import Cycle
+from stiction.studies.cycles.cycle import Cycle, states_at
 
 __all__ = [
     "TESTS",
     "Bifurcation",
     "Merged",
-    "bend",
     "change_of_order",
+    "hopf_value",
     "merged_events",
     "same_order",
     "verified",
 ]
 
+# number of states of an orbit from which its amplitude is computed
+_SAMPLES = 16
 # labels of events of a flow, such as "cross 1: + to -", and of a chain, such as "slip+ 2"
 _LABEL = re.compile(r"(?:cross|slide|leave) (\d+): (\S+) to (\S+)")
 _BEGUN = re.compile(r"(slip\+|slip-|stick) (\d+)")
@@ -241,7 +243,44 @@ def _change(order: Sequence[str], k: int) -> _Change | None:
     return None
 
 
-def bend(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
+def hopf_value(
+    cycles: Sequence[Cycle], sizes: npt.NDArray[np.float64], parameter: str, label: str
+) -> tuple[int, float] | None:
+    """Return where the amplitude of orbits vanishes; None if the amplitude does not decrease.
+
+    At a Hopf bifurcation the parameter is a smooth function of the square of the amplitude. If the
+    flow is not smooth at the equilibrium, it may be a smooth function of the amplitude itself. A
+    parabola through three orbits extrapolates the parameter to the amplitude zero, in that variable
+    in which the orbits lie nearer to a line.
+
+    Parameters
+    ----------
+    cycles : at most three orbits in the order of the branch
+    sizes : (n,) sizes of the states
+    label : of the event at which samples of an orbit begin
+
+    Returns
+    -------
+    (power, value) : power of the amplitude, 2 or 1, and the extrapolated parameter.
+
+    Source: Simpson 2018, Physics Letters A 382, 2439 (Hopf-like bifurcations).
+    """
+    amplitudes, fractions = [], np.arange(_SAMPLES) / _SAMPLES
+    for cycle in cycles:
+        # from the same event, so that similar orbits have similar samples
+        alike = [event.time for event in cycle.events if event.label == label]
+        first = alike[0] / cycle.period if alike else cycle.fractions[0]
+        span = states_at(cycle, fractions + first) / sizes
+        amplitudes.append(float(np.linalg.norm(span - span.mean(axis=0))))
+    if len(amplitudes) < 2 or not amplitudes[-1] ** 2 < 0.9 * amplitudes[0] ** 2:
+        return None
+    values = np.array([one.system.parameter(parameter) for one in cycles])
+    x = np.array(amplitudes) / amplitudes[0]
+    power = min((2, 1), key=lambda power: _bend(x**power, values))
+    return power, float(np.polyfit(x**power, values, len(x) - 1)[-1])
+
+
+def _bend(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
     """Return the largest change of the slope dy/dx over the largest slope; 0 for two points."""
     slopes = np.diff(y) / np.diff(x)
     largest = float(np.abs(slopes).max())

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, SolveError
-from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.checks import number, whole
 from stiction.numerics.continuation import (
     SHORTEST,
     Place,
@@ -35,20 +35,26 @@ from stiction.numerics.continuation import (
 from stiction.studies.cycles.bifurcations import (
     TESTS,
     Bifurcation,
-    bend,
     change_of_order,
+    hopf_value,
     merged_events,
     same_order,
     verified,
 )
 from stiction.studies.cycles.checkpoints import Half, pack_branch, restore_branch
-from stiction.studies.cycles.curves import BifurcationCurve, bifurcation_curve
+from stiction.studies.cycles.curves import (
+    BifurcationCurve,
+    bifurcation_curve,
+    checked_span,
+    two_of,
+)
 from stiction.studies.cycles.cycle import (
     Cycle,
     around,
     check_second_period,
     cycle_of,
     find_cycle,
+    settled_beside,
     states_at,
     with_new_nodes,
 )
@@ -81,8 +87,6 @@ _VANISHED = 1e-6
 # halves of an orbit are equal if they differ by less than this, relative to those of another orbit
 # and to the sizes of the states
 _MERGED = 1e-5
-# number of states of an orbit from which its amplitude is computed
-_SAMPLES = 16
 _MOST_ORBITS, _NONE = 100_000, "no further orbit was found"
 
 
@@ -200,7 +204,7 @@ def continue_cycle(
         if checkpoint is not None:
             needs, why = "no checkpoint", "a curve in two parameters has no state to resume from."
             raise ModelError(f"{where}.checkpoint", "one", needs, why, "leave it out.")
-        names, spans = _two(given.cycle, parameter, span)
+        names, spans = two_of(given.cycle, parameter, span)
         return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):
         needs, why = "a Cycle", "the branch begins at a periodic orbit."
@@ -210,7 +214,7 @@ def continue_cycle(
         needs, why = "one name", "an orbit is followed in one parameter."
         try_ = "give one name, or start from a bifurcation of a branch."
         raise ModelError(f"{where}.parameter", repr(parameter), needs, why, try_)
-    low, high = _checked_span(f"{where}.span", given, parameter, span)
+    low, high = checked_span(f"{where}.span", given, parameter, span)
     halves = [
         _HalfBranch(given, parameter, (low, high), step, max_orbits, sense) for sense in (-1.0, 1.0)
     ]
@@ -234,33 +238,6 @@ def _followed(halves: Sequence[_HalfBranch], asked: list[Any]) -> Generator[Paus
             count = sum(len(one.cycles) for one in halves)
             done = count / (2.0 * half.most)
             yield Pause(done, f"{count} orbits", lambda: pack_branch(halves, asked))
-
-
-def _checked_span(where: str, cycle: Cycle, name: str, span: Any) -> Span:
-    """Return the lowest and highest value of a parameter."""
-    why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."
-    low, high = numbers(where, span, size=2, per="end", why=why, try_=try_).tolist()
-    value = float(cycle.system.parameter(name))
-    if not low <= value <= high or not low < high:
-        needs = f"a lower and a higher value around {value:.9g}"
-        why = "the branch begins at this value of the parameter."
-        raise ModelError(where, repr(span), needs, why, try_)
-    return low, high
-
-
-def _two(cycle: Cycle, names: Any, spans: Any) -> tuple[tuple[str, str], tuple[Span, Span]]:
-    """Return two different names and their spans."""
-    where = "continue_cycle"
-    lists = all(isinstance(one, Sequence) and len(one) == 2 for one in (names, spans))
-    if not lists or isinstance(names, str) or names[0] == names[1]:
-        got, needs = f"{names!r} and {spans!r}", "two names and two spans"
-        why = "a bifurcation is followed in two parameters."
-        try_ = 'for example ("p.a", "p.b"), ((0.0, 1.0), (0.1, 0.5)).'
-        raise ModelError(f"{where}.parameter", got, needs, why, try_)
-    first, second = (
-        _checked_span(f"{where}.span[{i}]", cycle, names[i], spans[i]) for i in range(2)
-    )
-    return (names[0], names[1]), (first, second)
 
 
 def _turned(one: Bifurcation) -> Bifurcation:
@@ -326,7 +303,7 @@ class _HalfBranch(Half):
                     self.fresh, self.length = True, self.step
                 elif not fine:
                     self.length = 0.5 * SHORTEST * self.step
-                elif self._turn_corner() or self._move_in_family():
+                elif self._turn_corner() or self._move_in_family() or self._settle():
                     self.fresh, self.length = False, self.step
                 else:
                     self.reason = self._why()
@@ -512,6 +489,40 @@ class _HalfBranch(Half):
                 return True
         return False
 
+    def _settle(self) -> bool:
+        """Continue at an orbit on which runs beyond a stable orbit settle; return whether so.
+
+        Where the derivatives jump at several events at once, Newton's method may alternate between
+        the orders of events. The distance of the orbits decreases with that of the parameters, or
+        the branch ends here in a jump.
+
+        Verified by: tests/exact/test_cycles_of_chains.py::test_a_turn_that_no_step_resolves
+        """
+        last, rate, before = self.cycles[-1], float(self.place.tangent[-1]), np.inf
+        if self.problem.period is None or not last.stable:
+            return False
+        for length in _BEHIND_CORNER * SHORTEST * self.step:
+            value = float(self.place.u[-1]) + self._span_of(length * rate)
+            try:
+                cycle = settled_beside(last, self.parameter, value)
+                problem, place = self._begun(cycle, last)
+            except (ModelError, SolveError, np.linalg.LinAlgError):
+                continue
+            states = [states_at(one, last.fractions[:-1]) for one in (last, cycle)]
+            apart = float(np.abs((states[1] - states[0]) / self.problem.sizes).max())
+            if 2.0 * before < apart < 20.0 * length:
+                if not same_order(cycle.order, last.order):
+                    kind, orders = change_of_order(last, cycle), (last.order, cycle.order)
+                    value = float(self.place.u[-1])
+                    self.bifurcations.append(
+                        Bifurcation(kind, value, last, *orders, self.parameter)
+                    )
+                self.cycles.append(cycle)
+                self.problem, self.place = problem, place
+                return True
+            before = apart
+        return False
+
     def _corner(self, ahead: Floats, last: Cycle, new: Cycle) -> Bifurcation:
         """Return the corner between two orbits, located along the tangent before it."""
         step = Step(self.problem.moved(self.place.u, ahead), ahead, 0)
@@ -595,28 +606,12 @@ class _HalfBranch(Half):
         return hopf is not None
 
     def _hopf(self, last: Cycle, new: Cycle) -> Bifurcation | None:
-        """Return a Hopf bifurcation if the amplitude of the last three orbits shrinks; end there.
-
-        At a Hopf bifurcation the parameter is a smooth function of the square of the amplitude. If
-        the flow is not smooth at the equilibrium, it may be a smooth function of the amplitude
-        itself. A parabola through three orbits extrapolates the parameter to the amplitude zero, in
-        that variable in which the orbits lie nearer to a line.
-
-        Source: Simpson 2018, Physics Letters A 382, 2439 (Hopf-like bifurcations).
-        """
-        sizes, fractions = [], np.arange(_SAMPLES) / _SAMPLES
-        for cycle in self.cycles[-3:]:
-            # from the same event, so that similar orbits have similar samples
-            alike = [event.time for event in cycle.events if event.label == last.order[0]]
-            first = alike[0] / cycle.period if alike else cycle.fractions[0]
-            span = states_at(cycle, fractions + first) / self.problem.sizes
-            sizes.append(float(np.linalg.norm(span - span.mean(axis=0))))
-        if len(sizes) < 2 or not sizes[-1] ** 2 < 0.9 * sizes[0] ** 2:
+        """Return a Hopf bifurcation if the amplitude of the last three orbits decreases; end."""
+        found = hopf_value(self.cycles[-3:], self.problem.sizes, self.parameter, last.order[0])
+        if found is None:
             return None
         self.reason = "the orbit shrinks to an equilibrium"
-        values = np.array([one.system.parameter(self.parameter) for one in self.cycles[-3:]])
-        power = min((2, 1), key=lambda power: bend((np.array(sizes) / sizes[0]) ** power, values))
-        value = float(np.polyfit((np.array(sizes) / sizes[0]) ** power, values, len(sizes) - 1)[-1])
+        power, value = found
         kind = "Hopf" if power == 2 else "Hopf-like"
         return Bifurcation(kind, value, last, last.order, new.order, self.parameter)
 

@@ -10,6 +10,7 @@ Source: Kuznetsov 2004, section 10.3; Dercole and Kuznetsov 2005.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain
+from stiction.numerics.checks import numbers
 from stiction.numerics.continuation import Dense, corrected, place_at, trace
 from stiction.studies.cycles.bifurcations import TESTS, Bifurcation, same_order, verified
 from stiction.studies.cycles.cycle import Cycle, around, cycle_of
 from stiction.studies.cycles.shooting import Shooting
 from stiction.studies.cycles.sliding import SlidingOrbit
 
-__all__ = ["BifurcationCurve", "bifurcation_curve"]
+__all__ = ["BifurcationCurve", "bifurcation_curve", "checked_span", "two_of"]
 
 Floats = npt.NDArray[np.float64]
 Spans = tuple[tuple[float, float], tuple[float, float]]
@@ -207,3 +209,30 @@ def _checked(
         if not good:
             return points[:k] or points[:1], "another bifurcation of the same orbit is next"
     return points, reason
+
+
+def checked_span(where: str, cycle: Cycle, name: str, span: Any) -> tuple[float, float]:
+    """Return the lowest and highest value of a parameter."""
+    why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."
+    low, high = numbers(where, span, size=2, per="end", why=why, try_=try_).tolist()
+    value = float(cycle.system.parameter(name))
+    if not low <= value <= high or not low < high:
+        needs = f"a lower and a higher value around {value:.9g}"
+        why = "the branch begins at this value of the parameter."
+        raise ModelError(where, repr(span), needs, why, try_)
+    return low, high
+
+
+def two_of(cycle: Cycle, names: Any, spans: Any) -> tuple[tuple[str, str], Spans]:
+    """Return two different names and their spans."""
+    where = "continue_cycle"
+    lists = all(isinstance(one, Sequence) and len(one) == 2 for one in (names, spans))
+    if not lists or isinstance(names, str) or names[0] == names[1]:
+        got, needs = f"{names!r} and {spans!r}", "two names and two spans"
+        why = "a bifurcation is followed in two parameters."
+        try_ = 'for example ("p.a", "p.b"), ((0.0, 1.0), (0.1, 0.5)).'
+        raise ModelError(f"{where}.parameter", got, needs, why, try_)
+    first, second = (
+        checked_span(f"{where}.span[{i}]", cycle, names[i], spans[i]) for i in range(2)
+    )
+    return (names[0], names[1]), (first, second)

@@ -38,6 +38,7 @@ __all__ = [
     "floquet",
     "part_of",
     "period_of_part",
+    "settled_beside",
     "solved",
     "states_at",
     "with_new_nodes",
@@ -46,6 +47,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _NODES, _MOST_NODES = 4, 1000
+# duration of a run that settles on a stable orbit, in periods
+_SETTLED = 40.0
 # runs in search of a recurrence end after this number of events, or if the distance of the states
 # of two events, divided by their sizes, is below this
 _MOST_EVENTS, _NEAR = 2000, 1e-5
@@ -622,6 +625,20 @@ def states_at(cycle: Cycle, fractions: Floats) -> Floats:
             state = cycle.system.at_state(state).tangents(cycle.method, span, ()).final
         found.append(state)
     return np.array(found)
+
+
+def settled_beside(cycle: Cycle, parameter: str, value: float) -> Cycle:
+    """Return the orbit on which a run from a stable orbit settles at another parameter.
+
+    Raises
+    ------
+    ModelError, SolveError : if the parameter is inadmissible, or the run settles on no orbit.
+    """
+    system, start = cycle.system.with_parameter(parameter, value), states_at(cycle, np.zeros(1))[0]
+    return find_cycle(
+        system, start, cycle.method, period=cycle.force_period, nodes=len(cycle.nodes),
+        settle=_SETTLED * cycle.period,
+    )  # fmt: skip
 
 
 def with_new_nodes(cycle: Cycle) -> Cycle:
