@@ -309,7 +309,6 @@ class _HalfBranch(Half):
                     self.reason = self._why()
                 continue
             place, step, self.length = new
-            self.fresh = False
             if self._landed(step.step):
                 return
             if not self.span[0] <= float(place.u[-1]) <= self.span[1]:
@@ -319,6 +318,7 @@ class _HalfBranch(Half):
                     self.reason = self._why()
                     return
             elif self._accept(self.place, step):
+                self.fresh = False
                 if self._vanished():
                     return
                 self._anchor(place)
