@@ -239,6 +239,35 @@ def test_a_turn_that_no_step_resolves():
     assert values[0] - values[1] > 1e-5
 
 
+def test_nodes_move_once_for_each_orbit(monkeypatch):
+    """Steps pass the limit of the parameter, and shorter ones fail: the search is bounded."""
+    monkeypatch.setattr("stiction.studies.cycles.branch._BRACKETINGS", 0)
+    monkeypatch.setattr("stiction.studies.cycles.branch._HALVINGS", 0)
+    moves, move = [], _HalfBranch._new_nodes
+
+    def counted(half):
+        moves.append(len(half.cycles))
+        assert len(moves) < 20
+        return move(half)
+
+    monkeypatch.setattr(_HalfBranch, "_new_nodes", counted)
+    chain = st.Chain(
+        mass=[1.66257, 1.42096, 1.9094, 1.99267],
+        stiffness=[26.8532, 21.0664, 5.17972, 19.3199],
+        damping=0.3439833384305244,
+        law=st.ExponentialWeakening(0.2715327099386693, 0.19735707451968484, 0.8658336637444317),
+        load=st.chains.Sine(9.389977844198054, 0.32803519422997834),
+        gravity=9.81,
+    )
+    state = [-0.12257438870026559, -0.08368199914576914, -0.11859816015035217, -0.3723524829629781]
+    cycle = st.find_cycle(chain, [*state, 0.0, 0.0, 0.0, 0.0], RUNS, period=period_of)
+    half = _HalfBranch(cycle, "load.angular_frequency", (0.328, 0.3557), 0.2, 4, 1.0)
+    for _ in half.follow():
+        pass
+    assert half.reason
+    assert len(set(moves)) == len(moves) > 0
+
+
 def test_a_node_in_stick_at_the_bound(monkeypatch):
     """Mass 2 sticks at a node with a force that reaches its bound at a corner; mass 1 rests."""
     # the location of the corner is not tested here
