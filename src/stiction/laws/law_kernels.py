@@ -6,9 +6,11 @@ are one row of a table: the parameters p and, for a law with states,
     header | p | z | z_theta | z_old | z' | dz_theta/dv | dmu/dz | dz'/dz
 
 z is the committed state, that at the start of a step; z_theta is the state at theta that follows
-from a trial slip rate by the implicit theta scheme; a prime denotes the rate. A method calls `mu`,
-`slope` and `static` by their addresses for any law, `commit` after an accepted step, and `event`
-for every contact that sticks, slips or reverses. Nothing else writes to z.
+from a trial slip rate v by the implicit theta scheme, z_theta = z + theta h z'(v, z_theta) in a
+step h; z_old holds the states before a step that contains a saved time, the next blocks are work
+arrays (a prime denotes the rate). A method calls `mu`, `slope` and `static` by their addresses for
+any law, `commit` after an accepted step, and `event` for every contact that sticks, slips or
+reverses. Nothing else writes to z.
 """
 
 from __future__ import annotations
@@ -115,6 +117,7 @@ def share_term(
 
     Parameters
     ----------
+    address : of the formula
     v : slip speed at the start [m/s]
     factor : the speed has coefficients factor (j + 1) x[j + 1, i + 1]
     x : (order + 1, n + 2) coefficients of the displacement, with a ghost at both ends
