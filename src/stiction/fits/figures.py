@@ -167,16 +167,14 @@ class FitFigures:
         return "velocity", "m/s", [curve.speeds() for curve in curves]
 
     def _clock(self) -> tuple[str, str, list[Floats]]:
-        """Return label, unit and, for each curve, (n,) times, or row numbers if one has no
-        times."""
+        """Return label, unit and each curve's (n,) times, or row numbers if one has no times."""
         curves = self.fit.curves
         if all(curve.time is not None for curve in curves):
             return "time", "s", [curve.clock for curve in curves]
         return "row", "", [np.arange(float(curve.rows)) for curve in curves]
 
     def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:
-        """Draw measured (n,) and fitted (n,) values of one curve over x (n,); `first` has
-        labels."""
+        """Draw measured and fitted values (n,) of one curve over x (n,); `first` has labels."""
         shown = style.thin(x, data)
         dots: dict[str, Any] = {"ms": 2.0, "mew": 0.0, "color": _DATA}
         ax.plot(x[shown], data[shown], "o", label="measured" if first else None, **dots)

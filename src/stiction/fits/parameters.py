@@ -310,8 +310,7 @@ class Coordinates:
         return made
 
     def bounds(self, profiled: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
-        """Return (n,) lower and (n,) upper bounds of the coordinates; `profiled` fixes one
-        value."""
+        """Return (n,) lower and upper bounds of the coordinates; `profiled` fixes one value."""
         low = np.array([q.low for q in self.parameters])
         high = np.array([q.high for q in self.parameters])
         with np.errstate(divide="ignore"):

@@ -117,8 +117,7 @@ def nice_scale(x: Floats, distance: float, linked: Bools) -> float:
 
 
 def _linked(data: ChainData, chosen: Ints) -> Bools:
-    """Return (s + 1,) whether each shown block has a spring on its left, and last the right
-    wall."""
+    """Return (s + 1,) booleans: shown block has a spring on its left; last, right wall has."""
     linked = np.ones(chosen.size + 1, dtype=bool)
     stiffness = data.constant("link_stiffness")
     if stiffness is not None:

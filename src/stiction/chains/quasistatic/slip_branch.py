@@ -77,8 +77,7 @@ class SlipBranch:
         self.sign = self.mode[self.a]
 
     def full(self, part: Floats) -> Floats:
-        """Return velocities (n, ...) of all masses from those of the slipping ones (len(a),
-        ...)."""
+        """Return velocities (n, ...) of all masses from (len(a), ...) of the slipping ones."""
         v = np.zeros((self.frame.n, *part.shape[1:]))
         v[self.a] = part
         return v
@@ -227,8 +226,10 @@ class Arc:
         return np.asarray(0.5 * (low + high))
 
     def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return time [s] and dt/du (m,); slip [m], slip rate [m/s] and friction [N] (n, m) at
-        u."""
+        """Return the state at the values u (m,) of the stage variable.
+
+        They are time [s] and dt/du (m,); slip [m], slip rate [m/s] and friction [N] (n, m).
+        """
         z = self.dense(u)
         v, t = z[:-1], z[-1]
         y = self.branch.places(v, t)

@@ -203,8 +203,10 @@ class Step:
         return (t - self.t) / self.h
 
     def state(self, u: Floats) -> State:
-        """Return time [s] and dt/du (m,); slip [m], slip rate [m/s] and friction [N] (n, m) at
-        u."""
+        """Return the state at the values u (m,) of the stage variable.
+
+        They are time [s] and dt/du (m,); slip [m], slip rate [m/s] and friction [N] (n, m).
+        """
         p = powers(u, self.y.shape[1])
         rate = np.full(u.size, self.h)
         slip = derivative(self.y) @ p / self.h

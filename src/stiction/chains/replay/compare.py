@@ -402,8 +402,7 @@ class _Replay:
     # ---- saved samples
 
     def _saved_samples(self) -> tuple[Ints, Ints]:
-        """Return (r,) indices of saved samples, evenly spaced, and (r,) of the state before
-        each."""
+        """Return (r,) indices of evenly spaced saved samples, and (r,) of the state before each."""
         time, trajectory = self.history.time, self.trajectory
         most = 4 if self.calls else _MOST_SAMPLES
         samples = _evenly_spaced(time.size, most)
