@@ -74,18 +74,18 @@ def _sum(terms: Floats) -> Any:
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
-    """Return the dyadic product of two vectors."""
+    """Return the dyadic product a (x) b, (d, d, ...), of two vectors (d, ...)."""
     return a[:, None] * b
 
 
 def _metric(s: Floats, row: int, m: int) -> Floats:
-    """Return the products of the tangents in these rows, (m, m)."""
+    """Return the scalar products (m, m, ...) of the m tangents from row `row` of s."""
     t = s[row : row + m, : m + 1]
     return np.stack([np.stack([_sum(t[i] * t[j]) for j in range(m)]) for i in range(m)])
 
 
 def _invert(metric: Floats, s: Floats) -> Any:
-    """Fill in INVERSE of a symmetric metric (m, m); return its determinant."""
+    """Write the inverse of a symmetric metric (m, m, ...) to rows INVERSE of s; return its det."""
     m = metric.shape[0]
     if m == 1:
         s[INVERSE, 0] = 1.0 / metric[0, 0]

@@ -2,9 +2,9 @@
 
 The play operator of a quasistatic chain depends on the extrema of the load only. The load is
 f(t) = offset + rate (t - t_j) + sum amplitude sin(w t + phase) on segment j, plus a user's function
-(`loads.LoadSegments`). Extrema of lines
-and sines are roots of the derivative, all of which are isolated. A user's load is sampled, and its
-extrema are refined from the samples. The callers are `quasistatic.run`, `play` and `stepper`.
+(`loads.LoadSegments`). Extrema of lines and sines are roots of the derivative, all of which are
+isolated. A user's load is sampled, and its extrema are refined from the samples. The callers are
+`quasistatic.run`, `play` and `stepper`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LoadPath:
     last: Floats
 
     def inverse(self, j: int, level: Floats) -> Floats:
-        """Return the times [s] in interval j at which the load equals `level` [N]."""
+        """Return the times (k,) [s] in interval j at which the load equals `level` (k,) [N]."""
         low = np.full(level.shape, self.time[j])
         high = np.full(level.shape, self.time[j + 1])
         direction = 1.0 if self.last[j] > self.first[j] else -1.0

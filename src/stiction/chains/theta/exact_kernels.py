@@ -279,7 +279,7 @@ def solve_modes(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
 
 @kernel
 def correct(p: Problem, f: Floats, m: ModeArray, side: int) -> int:
-    """Correct the modes that violate complementarity; return their number.
+    """Correct the modes that violate complementarity; return the number of corrected modes.
 
     `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
     """
@@ -303,7 +303,7 @@ def correct(p: Problem, f: Floats, m: ModeArray, side: int) -> int:
 
 @kernel
 def solve_again(p: Problem, f: Floats, m: ModeArray, now: Progress) -> None:
-    """Factorise for the corrected modes and solve again."""
+    """Factorise for the corrected modes and solve again; the results are those of `solve_modes`."""
     factorise(p.n, f, modes_of(m).trial)
     solve_modes(p, f, m, now)
 
@@ -327,7 +327,7 @@ def decide_in_nested_rounds(
 
 @kernel
 def slack(p: Problem, f: Floats, pull: float) -> None:
-    """Write the rounding error of the force on each mass, within which a bound is not exceeded.
+    """Write the rounding error [N] of the force on each mass, within which no bound is exceeded.
 
     Without it modes at a degenerate threshold could cycle.
     """
