@@ -1,7 +1,8 @@
 """Lines of the audit that the methods for chains share: energy, stick bound, direction of slip.
 
 Each function compares a measured value with its limit and returns a line of `run.audit`, or several
-lines. The arguments belong to one run, or to many chains with a leading axis. The callers are
+lines. A `Line` has the name of the check, the value, the limit, a note and the time of the value.
+The arguments belong to one run, or to many chains with a leading axis. The callers are
 `chains.outcome`, `event_driven.losses`, `blocks`, and the `run` modules of the methods.
 """
 

@@ -10,8 +10,9 @@ Each of the 3^n combinations of modes (-1, 0, 1) is examined. Sticking masses se
 ones into independent blocks of neighbours. For two or three neighbours that slip all roots are
 isolated by interval arithmetic (`root_boxes`); for one mass, and under a user's law, they are
 bracketed on a grid. `quasistatic.nonlinear_slip` calls `velocities` to report other branches.
-Arguments of the functions: `weak` is the friction of all masses, `block` the indices of slipping
-neighbours, `mode` (n,) the sign of slip of each mass.
+Arguments of the functions: `weak` is the friction curve N mu(|v|) of all masses (`FrictionCurve`),
+`damping` the matrix C, `drive` (n,) R, `block` the indices of slipping neighbours, `mode` (n,) the
+sign of slip of each mass. Roots are lists of velocities of the masses of a block (len(block),).
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ class BranchSet(Record):
     ----------
     branches : stick first if it is admissible, then slip in order of increasing speed
     drive : (n,) R = b f - K x - C V of a belt with velocity V [N]
-    always_unique : C - L diag(N) is positive semidefinite, so that no state has more than
-        one branch
+    always_unique : C - L diag(N) is positive semidefinite, with L the steepest decrease of mu with
+        speed of each mass, so that no state has more than one branch
     certified : whether interval arithmetic proves that there are no others. False for a user's law,
         whose values alone are known, and if two branches coincide within rounding
     slide_end : end of the stable sliding branch of one mass; None if there is none, or a belt moves
@@ -309,7 +310,10 @@ def _on_edge(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, i
 def _linear(
     damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, block: list[int]
 ) -> tuple[list[Floats], bool]:
-    """Return the root of a block whose friction does not depend on speed, if it has one."""
+    """Return the root of a block whose friction does not depend on speed, if it has one.
+
+    It is v = C^-1 (R - N mu sign). Also return whether no other root exists.
+    """
     part, sign = damping[np.ix_(block, block)], mode[block].astype(np.float64)
     carried = weak.force(np.zeros(mode.size))[block]
     right = drive[block] - sign * carried
@@ -332,7 +336,10 @@ def _roots_in_boxes(
     block: list[int],
     links: Floats,
 ) -> tuple[list[Floats], bool]:
-    """Return the roots of a block of two or three masses under friction that weakens."""
+    """Return the roots of a block of two or three masses under friction that weakens.
+
+    Also return whether these are proved to be all.
+    """
     sign = mode[block].astype(np.float64)
     far, sure = _farthest(weak, sign, drive[block], block, links)
     if far <= 0.0:
@@ -346,7 +353,11 @@ def _roots_in_boxes(
 def _farthest(
     weak: FrictionCurve, sign: Floats, drive: Floats, block: list[int], links: Floats
 ) -> tuple[float, bool]:
-    """Return a bound on the speeds of all roots of a block [m/s], and whether it is rigorous."""
+    """Return a bound on the speeds of all roots of a block [m/s], and whether it is rigorous.
+
+    sign, drive : (len(block),) directions of slip, and R [N]
+    links : (len(block) + 1,) dampers beside and between the masses [N s/m]
+    """
     outer, inner = float(max(links[0], links[-1])), links[1:-1]
     size = float(np.abs(drive).sum())
     if outer > 0.0:
@@ -417,7 +428,10 @@ def _with_dips(last: Callable[[Floats], Floats], speeds: Floats) -> Floats:
 def _shoot(
     damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, block: list[int], u: Floats
 ) -> tuple[Floats, Floats]:
-    """Return (len(block), m) velocities and the (m,) residual of the last equation."""
+    """Return (len(block), m) velocities and the (m,) residual of the last equation.
+
+    u : (m,) speeds of the first mass of the block [m/s]
+    """
     n = mode.size
     v = np.zeros((n, u.size))
     v[block[0]] = mode[block[0]] * u

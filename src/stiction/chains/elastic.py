@@ -1,8 +1,10 @@
 """The elastic part of a chain, K x and K^-1 r, in O(n) and without subtraction.
 
-K is never formed. From the left, each mass is replaced by its stiffness to the ground: Gaussian
-elimination with sums and products of positive numbers only, so that a soft wall beside stiff
-springs loses no digits. Stick set, reachability and the quasistatic methods use it.
+K is the stiffness matrix of a chain: row i of K x is k_i (x_i - x_{i-1}) - k_{i+1} (x_{i+1} - x_i)
++ kp_i x_i, with the springs k of the links and kp of the plate. K is never formed. From the left,
+each mass is replaced by its stiffness to the ground: Gaussian elimination with sums and products of
+positive numbers only, so that a soft wall beside stiff springs loses no digits. Stick set,
+reachability and the quasistatic methods use it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Results of `StickSet`: margins, intervals, the nearest equilibrium, one-sided stability.
 
 The stick set holds the positions at which all masses can stick: |R_i| <= mu_static N_i. The stick
-force R = b f - K x (plus the force of a plate) is also called the drive.
+force R = b f - K x (plus the force of a plate) is also called the drive: load f with weights b,
+stiffness K, displacements x, normal forces N. `stick_set.StickSet` returns these results.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Load(Declared, abc.ABC):
         return self.segments().at(t)
 
     def bounds_after(self, t: float) -> tuple[float, float]:
-        """Return lower and upper bounds [N] of the load from time `t` [s] on.
+        """Return a lower and an upper bound [N] of the load from time `t` [s] on.
 
         A user's load has no known bounds: (-inf, inf). With several sines the bounds are not sharp.
         """

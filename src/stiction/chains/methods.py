@@ -1,7 +1,8 @@
 """The methods that solve chains. These classes hold parameters; `solve` imports the implementation.
 
-`EventDriven`, `ThetaStepper` and `RegularizedTheta` solve the dynamic problem, `Quasistatic` the
-quasistatic one, and `Radau` laws without stick.
+`EventDriven`, `ThetaStepper` and `RegularizedTheta` solve the dynamic problem
+M v' + C v + K x + mu N Sgn(v - V) containing b f(t), with displacements x, velocities v, belt speed
+V and load f; `Quasistatic` solves it without M v', and `Radau` under laws without stick.
 """
 
 from __future__ import annotations

@@ -546,7 +546,7 @@ def _check_count(mass: object, n: object) -> None:
 
 
 def _tridiagonal(links: Floats) -> Floats:
-    """Return the (n, n) matrix of (n + 1,) links: their sum on the diagonal, -links beside it."""
+    """Return the (n, n) matrix of (n + 1,) links: l_i + l_{i+1} on the diagonal, -l_i beside it."""
     inner = links[1:-1]
     return np.diag(links[:-1] + links[1:]) - np.diag(inner, 1) - np.diag(inner, -1)
 

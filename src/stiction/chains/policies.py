@@ -1,7 +1,9 @@
 """Policies: the choice of the solution that a run follows where several are admissible.
 
 `SlipAtGrazing` decides at grazing events of the dynamic problem, a `BranchChoice` between the
-branches of the quasistatic problem.
+branches of the quasistatic problem, velocities v that solve C v + N mu(|v|) Sgn(v) containing R. At
+a grazing event a slip rate touches zero, or the stick force touches its static bound, and turns
+back.
 """
 
 from __future__ import annotations

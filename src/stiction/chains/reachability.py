@@ -2,7 +2,8 @@
 
 Every equilibrium has them (formulas sheet, section 7). Choose a direction sigma_i of each mass with
 sigma_i R_i < mu N_i, so that friction decelerates it. The equation of motion, integrated backwards
-in time from the equilibrium with these signs, keeps all masses in slip for some time. Forward in
+in time from the equilibrium with these signs, keeps all masses in slip for some time: R_i is the
+force of springs, load and plate, N_i the normal force, mu the friction coefficient. Forward in
 time, all masses then stop at the same instant in the given state, and stick. `st.reach` returns
 such initial data; the integration is by Taylor series of the equation of motion (`model`).
 """
@@ -239,7 +240,7 @@ class _BackwardMotion:
         return time
 
     def at(self, span: float) -> tuple[Floats, Floats]:
-        """Return displacements and velocities `span` seconds before the arrival."""
+        """Return (n,) displacements [m] and velocities [m/s], `span` seconds before the arrival."""
         time = 0.0
         for h, xs, vs in self.steps:
             if span <= time + h:
@@ -250,7 +251,9 @@ class _BackwardMotion:
         return value(xs, 1.0), value(vs, 1.0)
 
     def _step(self, x: Floats, v: Floats, h: float) -> tuple[float, Floats, Floats]:
-        """Return the length [s] of a backward step and its series, shortened until they converge.
+        """Return the length [s] of a backward step and its series of x and v, if they converge.
+
+        Otherwise the step is shortened.
 
         `h` is the longest length to try; the series are those of `steps`.
         """
@@ -270,7 +273,10 @@ class _BackwardMotion:
         return h, xs, vs
 
     def _series(self, x: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
-        """Return the series of x and v in the fraction of the step, and the misfit of mu."""
+        """Return the (n, _ORDER + 1) series of x and v, and the misfit of a fitted mu [1].
+
+        x, v, h : (n,) state at the start of the step, and its length [s], negative backwards
+        """
         n, m = x.size, self.chain.masses
         xs, vs = np.zeros((n, _ORDER + 1)), np.zeros((n, _ORDER + 1))
         mu = np.zeros((n, _ORDER + 1))
@@ -293,7 +299,11 @@ class _BackwardMotion:
     def _expand(
         self, xs: Floats, vs: Floats, mu: Floats, h: float, m: Floats
     ) -> tuple[Floats, Floats]:
-        """Fill the Taylor series of x and v by the equation of motion with fixed signs of slip."""
+        """Fill the Taylor series of x and v by the equation of motion with fixed signs of slip.
+
+        xs, vs, mu : (n, _ORDER + 1) series by rising powers of the fraction of the step, filled
+        h, m : length of the step [s], and (n,) masses
+        """
         chain, table, sign = self.chain, self.chain.friction, self.sign
         share_of, p = chain.law.formulas.shares, table.parameters
         fraction, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])

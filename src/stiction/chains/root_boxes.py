@@ -3,9 +3,11 @@
 Each equation is a convex function of its own slip rate plus a linear one of the others, so that its
 range over a box is known exactly. A box whose ranges exclude zero has no root; one that Krawczyk's
 operator maps into itself has exactly one; others are bisected. Outward rounding ensures that no
-root is missed. The equations are the balance of forces of slipping masses; `branching` calls
-`roots_in`. Source: Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods for Systems of
-Equations (1990), chapter 5.
+root is missed. The equations are the balance of forces of k slipping masses: damping A, slip rates
+s along the directions of slip, normal forces N, friction mu, drives r. Boxes are arrays `low`,
+`high` (boxes, k) of their lower and upper ends [m/s]. `branching` calls `roots_in`. Source:
+Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods for Systems of Equations (1990),
+chapter 5.
 """
 
 from __future__ import annotations
@@ -123,7 +125,10 @@ def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
 def _may_balance(
     balance: Balance, folds: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the boxes in which every equation may be zero."""
+    """Return (low, high) of the boxes in which every equation may be zero.
+
+    folds : (k,) result of `Balance.folds`, where each convex part has its minimum
+    """
     own, others = np.diag(balance.a), balance.a - np.diag(np.diag(balance.a))
     up, down = np.maximum(others, 0.0), np.minimum(others, 0.0)
     at_low, at_high = own * low + balance.mu(low), own * high + balance.mu(high)
@@ -136,7 +141,10 @@ def _may_balance(
 
 
 def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Floats, list[Floats]]:
-    """Return the intersections of the boxes with Krawczyk's operator, and verified roots."""
+    """Return (low, high) of the boxes, intersected with Krawczyk's operator, and verified roots.
+
+    Boxes with one root or none are removed.
+    """
     k = balance.drive.size
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     # Krawczyk's operator K = m - Y F(m) +- |I - Y J| half, with m the middle of the box and Y the
@@ -197,7 +205,10 @@ def _nearby(balance: Balance, low: Floats, high: Floats) -> list[Floats]:
 
 
 def _bisected(scale: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the boxes bisected along their widest side, wide boxes at the geometric mean."""
+    """Return (low, high) of the boxes bisected along their widest side, which are twice as many.
+
+    Wide boxes are bisected at the geometric mean; `scale` (k,) are speeds of the law [m/s].
+    """
     near, far = scale + np.maximum(low, 0.0), scale + high
     at = np.argmax(far / near, axis=1)
     row = np.arange(low.shape[0])

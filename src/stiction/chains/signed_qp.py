@@ -110,7 +110,9 @@ def _one_by_one(
 ) -> tuple[Floats, Signs]:
     """Return the minimum and its signs, by Lawson and Hanson's active set method with two signs.
 
-    Each round releases the entry whose stick force exceeds its bound most, and then sets entries to
+    excess, slack : function of `signed_minimum`, and (n,) rounding of the stick forces, updated
+    Other arguments are those of `signed_minimum`; `sign` are the signs to begin with. Each round
+    releases the entry whose stick force exceeds its bound most, and then sets entries to
     zero that would change their sign on the way to the new minimum.
     """
     v = _minimum_for_signs(solve, rho, bound, sign)

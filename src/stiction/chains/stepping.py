@@ -1,7 +1,8 @@
 """A chain that another program advances step by step, by the event-driven method.
 
 Co-simulation (`stiction.fmi`) uses it: the other program sets an external force and asks for the
-state at the next time.
+state at the next time. The motion obeys m x'' = R - mu N Sgn(slip rate), with the force R of
+springs, dampers, load and external force (`event_driven.run`).
 """
 
 from __future__ import annotations
@@ -205,7 +206,10 @@ class ChainStepper:
     def _with(
         events: StepEvents, time: Floats, mass: Wholes, before: Wholes, after: Wholes
     ) -> StepEvents:
-        """Return the events with further changes of modes."""
+        """Return the events with further mode changes.
+
+        time, mass, before, after : (m,) times [s], masses from 0, modes -1, 0 or 1
+        """
         if not time.size:
             return events
         kind = "slip" if before[-1] == 0 else "stick" if after[-1] == 0 else "reverse"

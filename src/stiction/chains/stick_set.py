@@ -203,7 +203,7 @@ class StickSet(Record):
     # ---- special states
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper vertex [m]: all R_i = +mu N_i, all R_i = -mu N_i.
+        """Return (n,) the lower and (n,) the upper vertex [m]: all R_i = mu N_i, all R_i = -mu N_i.
 
         They bound each coordinate: both ends of every projection are attained there.
         """
@@ -356,7 +356,7 @@ class StickSet(Record):
         return np.asarray(_ROUNDING * size)
 
     def _sequence(self) -> tuple[Floats, Floats]:
-        """Return (n,) centres and half widths of the intervals of the link forces [N]."""
+        """Return (n,) centres and (n,) half widths of the intervals of the link forces [N]."""
         chain = self.chain
         if chain.supports != "left" or chain.plate_springs.any():
             raise ModelError(

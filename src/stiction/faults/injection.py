@@ -1,7 +1,9 @@
 """Injection of fluid at a point of a fault, which raises the pore pressure of its cells.
 
-The pressure follows from one-dimensional diffusion along the fault, in closed form
-(`pressure_kernels`). `model.Fault` has an `Injection` as a field.
+The pressure p follows from one-dimensional diffusion along the fault, in closed form
+(`pressure_kernels`): dp/dt = alpha d2p/dz2 + (q / S) delta(z), with diffusivity alpha, injection
+rate q, storage S and the distance z from the injection point. `model.Fault` has an `Injection` as a
+field.
 """
 
 from __future__ import annotations

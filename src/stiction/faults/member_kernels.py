@@ -1,7 +1,9 @@
 """Members of a study: many spring sliders, integrated one after the other in the same arrays.
 
-Each member makes the same steps as in a single run. `stepper_kernels` has the method (Dormand and
-Prince 1980), `rate_kernels` the equations. `members` calls `integrate_sliders`.
+A slider satisfies sigma mu(V, theta) + eta V = tau0 - k s: normal stress sigma, slip speed V, state
+theta, radiation damping eta, initial shear stress tau0, spring k, and slip s less that of the
+plates. Each member makes the same steps as in a single run. `stepper_kernels` has the method
+(Dormand and Prince 1980), `rate_kernels` the equations. `members` calls `integrate_sliders`.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def integrate_sliders(
 
     Parameters
     ----------
-    m : arrays of one slider
+    m : arrays of one slider, overwritten by each member
     stiffness : (1, 1) work array [Pa/m]
     given : initial values and parameters of all sliders
     max_steps : largest number of steps of each slider

@@ -1,10 +1,12 @@
 """Blocks of spring sliders of a study, which `Cycles` solves in one kernel call.
 
 A study varies fields of a `SpringSlider` and of its law; each set of values is a member.
-`blocks_of` converts b members to arrays of length b, `member_kernels.integrate_sliders` integrates
-them one after the other, and `_BlockSolver` computes the named results, energies and audit checks,
-which equal those of single runs. `core.block` defines blocks; `methods.Cycles.blocks` calls
-`blocks_of`.
+Slip speed V and state theta of a slider satisfy sigma mu(V, theta) + eta V = tau0 - k s, with
+normal stress sigma, radiation damping eta, initial shear stress tau0, spring k, and slip s less
+that of the plates. `blocks_of` converts b members to arrays of length b,
+`member_kernels.integrate_sliders` integrates them one after the other, and `_BlockSolver` computes
+the named results, energies and audit checks, which equal those of single runs. `core.block` defines
+blocks; `methods.Cycles.blocks` calls `blocks_of`.
 """
 
 from __future__ import annotations
@@ -161,7 +163,11 @@ class _BlockSolver:
         return InitialValues(np.log(speed), np.log(age), spring, plate, cells, progress)
 
     def _block(self, sliders: _Sliders, given: InitialValues, computed: BlockResults) -> Block:
-        """Return named results with the energies and audit checks of single runs."""
+        """Return named results with the energies and audit checks of single runs.
+
+        `computed.states` (b, 2, 6) has ln V, ln theta, s, friction heat, radiated energy and work
+        of the plates, at the start and at the end.
+        """
         states, progress = computed.states, computed.progress
         # (b, 2) values at the start and at the end, as `outcome.build_run` computes them
         speed, age = (np.exp(np.ascontiguousarray(states[:, :, k])) for k in (0, 1))

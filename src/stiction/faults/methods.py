@@ -1,8 +1,11 @@
 """The method `Cycles`: time integration of spring sliders and faults over earthquake cycles.
 
 Unknowns are ln V and ln theta of every cell: slip speed V [m/s] and state theta [s] of
-rate-and-state friction. The class has the parameters of the method; `run.run_cycles` integrates,
-with the equations of `rate_kernels` and the steps of `stepper_kernels`.
+rate-and-state friction. They satisfy sigma mu(V, theta) + eta V = tau0 + K s, whose time
+derivative is integrated: effective normal stress sigma, friction mu, radiation damping eta, initial
+shear stress tau0, elastic stiffness K, and slip s less that of the plates. The class has the
+parameters of the method; `run.run_cycles` integrates, with the equations of `rate_kernels` and the
+steps of `stepper_kernels`.
 """
 
 from __future__ import annotations

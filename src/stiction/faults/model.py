@@ -2,7 +2,9 @@
 
 Every cell satisfies sigma mu(V, theta) + eta V = tau0 + sum_j K_ij s_j: effective normal stress
 sigma, slip speed V, state theta, radiation damping eta, initial shear stress tau0, stiffness K,
-and slip s relative to the plates. K is negative on its diagonal: slip unloads a cell. Units are SI.
+and slip s relative to the plates. Friction is mu = mu0 + a ln(V / V0) + b ln(theta V0 / L), or its
+regularised form (`laws.rate_and_state`). K is negative on its diagonal: slip unloads a cell. Units
+are SI.
 
 Source: Ruina 1983, J. Geophys. Res. 88, 10359; Rice 1993, J. Geophys. Res. 98, 9885.
 """

@@ -3,7 +3,9 @@
 `build_run` computes slip, slip speed, state, friction and shear stress of every cell at the saved
 times, the events (onsets and arrests), recurrence times, energies, and the checks of the audit.
 `run.run_cycles` calls it. Functions that end in `_line` and `cycles_of` are for blocks of
-`members`, too. Arrays have t saved times and n cells.
+`members`, too. Arrays have t saved times and n cells. The balance of stress of each cell is
+sigma mu + eta V = tau0 + K s: effective normal stress sigma, friction mu, radiation damping eta,
+slip speed V, initial shear stress tau0, stiffness K, and slip s less that of the plates.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Adaptive Runge-Kutta steps of order 5 of faults, location of events, and saved states.
 
-Unknowns are x = ln V and q = ln theta of every cell, slip speed V and state theta. The steps use
+Unknowns are x = ln V and q = ln theta of every cell, slip speed V and state theta. They satisfy
+sigma mu(V, theta) + eta V = tau0 + K s, with effective normal stress sigma, radiation damping eta,
+initial shear stress tau0, stiffness K, and slip s less that of the plates; `rate_kernels.rates` has
+the differential equations dy/dt = f(y). m is the tuple `state.MethodState`. The steps use
 reverse communication: `advance` returns NEED when it needs the product of the stiffness and
 `operand`; the caller writes it to `stress_rate` and calls `advance` again. So the same stepper
 works with a dense stiffness in compiled code and with a convolution by fast Fourier transforms in

@@ -185,7 +185,7 @@ def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
 
 
 def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
-    """Return a law's class, and the values of its fixed fields."""
+    """Return the class of the law `name`, and {field: value} of its fixed fields."""
     from stiction.catalogue import attribute, homes
     from stiction.fits.parameters import OF_LAWS
 

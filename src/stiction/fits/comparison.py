@@ -2,9 +2,11 @@
 
 The table has Akaike's and Schwarz's information criteria (`outcome.criteria`), Akaike weights
 w_i = exp(-(AIC_i - AIC_min) / 2) / sum_j exp(-(AIC_j - AIC_min) / 2), and the error of
-cross-validation. `stiction.compare_fits` and `command` call it. Each law is fitted again to the
-rows that all laws use, without those in which all laws stick. Cross-validation leaves out blocks of
-neighbouring rows, because the errors of neighbouring rows are correlated.
+cross-validation. AIC = -2 ln L + 2 p + 2 p (p + 1) / (n - p - 1) and BIC = -2 ln L + p ln n,
+with the likelihood L, p parameters and n rows. `stiction.compare_fits` and `command` call it. Each
+law is fitted again to the rows that all laws use, without those in which all laws stick.
+Cross-validation leaves out blocks of neighbouring rows, because the errors of neighbouring rows are
+correlated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Figures of a fit: data and fitted law, residuals, profile likelihoods, correlation.
 
-`Fit.plot` returns them, and `stiction fit` writes them into the folder of the fit.
+`Fit.plot` returns them, and `stiction fit` writes them into the folder of the fit. A residual is
+the measured minus the fitted force; a profile is the drop of 2 ln L (L: likelihood) below its
+maximum when one parameter is fixed and the others are fitted again.
 """
 
 from __future__ import annotations
@@ -155,21 +157,24 @@ class FitFigures:
         return "N" if forces else ""
 
     def _across(self) -> tuple[str, str, list[Floats]]:
-        """Return word, unit and values of the displacement, or of the velocity if one has none."""
+        """Return label, unit and, for each curve, (n,) values of the displacement.
+
+        They are those of the velocity if a curve has no displacement.
+        """
         curves = self.fit.curves
         if all(curve.displacement is not None for curve in curves):
             return "displacement", "m", [np.asarray(curve.displacement) for curve in curves]
         return "velocity", "m/s", [curve.speeds() for curve in curves]
 
     def _clock(self) -> tuple[str, str, list[Floats]]:
-        """Return word, unit and values of time, or the rows if a curve has no times."""
+        """Return label, unit and each curve's (n,) times, or row numbers if one has no times."""
         curves = self.fit.curves
         if all(curve.time is not None for curve in curves):
             return "time", "s", [curve.clock for curve in curves]
         return "row", "", [np.arange(float(curve.rows)) for curve in curves]
 
     def _pair(self, ax: Axes, x: Floats, data: Floats, law: Floats, *, first: bool) -> None:
-        """Draw measured and fitted values of one curve over x; `first` has labels."""
+        """Draw measured and fitted values (n,) of one curve over x (n,); `first` has labels."""
         shown = style.thin(x, data)
         dots: dict[str, Any] = {"ms": 2.0, "mew": 0.0, "color": _DATA}
         ax.plot(x[shown], data[shown], "o", label="measured" if first else None, **dots)

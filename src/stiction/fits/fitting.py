@@ -200,7 +200,11 @@ def _others(problem: Problem, top: Minimum, minima: Sequence[Minimum]) -> list[F
 
 
 def _variance(problem: Problem, top: Minimum) -> tuple[float, int]:
-    """Return the variance of the residuals and its degrees of freedom."""
+    """Return the variance of the residuals and its degrees of freedom.
+
+    It is 1 if the noise is given, because residuals are then divided by it; else the sum of squares
+    over the degrees of freedom.
+    """
     r = problem.residuals(top.y)
     # residuals that are zero in stick do not estimate the noise
     freedom = int(np.count_nonzero(r)) - len(problem.parameters)

@@ -5,7 +5,8 @@ Along a profile, one parameter is fixed and the others are fitted again. The int
 for known noise, of Fisher's F for estimated noise. The bootstrap fits synthetic data, which are the
 fitted forces plus blocks of resampled residuals. With the sum of squares R of the residuals and its
 minimum R_min, the drop of 2 ln L is (R - R_min) / s^2 with the variance s^2 of the residuals.
-`fitting` calls `profiles` and `resampled`.
+`fitting` calls `profiles` and `resampled`. y are the n coordinates of the search
+(`parameters.Coordinates`), values those of the parameters in SI units, rss is R of a `Minimum`.
 """
 
 from __future__ import annotations
@@ -332,6 +333,9 @@ def _crossing(
     limit: float,
 ) -> float:
     """Return the value at which the drop of 2 ln L equals `limit`, by the secant method.
+
+    at : returns the drop at a value
+    inner, outer : (value, drop) inside of the interval, and outside of it
 
     The secants are those of the square root of the drop, which is nearly linear in the parameter.
     If the drop jumps over `limit`, the first value after the jump is returned.

@@ -1,7 +1,9 @@
 """The result of a fit: parameters with confidence intervals, audit, criteria and summary.
 
 `stiction.fit` returns a `Fit`, which `fitting.fitted` makes. It can be printed, drawn, saved,
-compared with other fits, and converted to a scenario.
+compared with other fits, and converted to a scenario. A residual is the measured minus the fitted
+force; L is the likelihood; the profile of a parameter is the drop of 2 ln L below its maximum when
+that parameter is fixed and the others are fitted again.
 """
 
 from __future__ import annotations
@@ -93,7 +95,7 @@ class Fit:
     rss : sum of squared residuals, each divided by the given noise if that is known
     freedom : degrees of freedom: number of nonzero residuals minus number of parameters
     forces : predicted force at the rows of each curve [N]
-    used : for each curve, which rows were used
+    used : for each curve, which rows were used: those whose slip speed is defined
     audit : checks of the fit
     intervals : method of the confidence intervals
     evaluations : number of predictions of all curves
@@ -246,7 +248,7 @@ def slipping_rows(fit: Fit) -> list[Bools]:
 
 
 def criteria(problem: Problem, rss: float) -> tuple[float, float]:
-    """Return Akaike's and Schwarz's criterion of a fit with the sum of squares `rss`.
+    """Return Akaike's and Schwarz's criterion (AIC, BIC) of a fit with the sum of squares `rss`.
 
     For n rows and p parameters, AIC = -2 ln L + 2 p + 2 p (p + 1) / (n - p - 1), and
     BIC = -2 ln L + p ln n. -2 ln L = n (ln(2 pi) + 1 + ln(rss / n)) if the noise is estimated, and

@@ -197,7 +197,7 @@ def parameters_of(
 def _of_law(
     law: Law | type[Law], free: Sequence[str] | None
 ) -> list[tuple[str, str, float | None]]:
-    """Return name, unit and starting value (or None) of the fields of a law that are fitted."""
+    """Return (name, unit, starting value or None) of each field of a law that is fitted."""
     name, starts = law_name(law), dict[str, Any]()
     known = OF_LAWS.get(name)
     if known is None:
@@ -310,7 +310,7 @@ class Coordinates:
         return made
 
     def bounds(self, profiled: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (n,) of the coordinates; `profiled` fixes one value."""
+        """Return (n,) lower and upper bounds of the coordinates; `profiled` fixes one value."""
         low = np.array([q.low for q in self.parameters])
         high = np.array([q.high for q in self.parameters])
         with np.errstate(divide="ignore"):

@@ -208,7 +208,11 @@ class Problem:
         return []
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the predicted forces of all curves, with offset and drift, and the event count."""
+        """Return the predicted forces of all curves, with offset and drift, and the event count.
+
+        values : (n,) of the parameters. A force (rows,) [N] is that of the law plus offset + drift
+        (t - t_start); in stick it is the measured force, limited to the bound of friction
+        """
         fields, rig = dict(self._unfitted), dict(self._rig)
         for q, v in zip(self.parameters, values.tolist(), strict=True):
             (fields if q.owner == "law" else rig)[q.field] = v
@@ -243,7 +247,7 @@ class Problem:
         return self._residuals(y, profiled)[0]
 
     def _residuals(self, y: Floats, profiled: Profiled) -> tuple[Floats, int]:
-        """Return residuals and number of events; large residuals where there is no solution."""
+        """Return (rows,) residuals and number of events; large residuals without a solution."""
         values = self.coordinates.physical(y, profiled)
         try:
             forces, events = self.forces(values)
@@ -354,7 +358,10 @@ class Problem:
         base: Floats,
         events: int,
     ) -> Floats:
-        """Return the derivatives of the residuals by coordinate i, by differences over h.
+        """Return the (rows,) derivatives of the residuals by coordinate i, by differences over h.
+
+        bounds : of the coordinate
+        base, events : residuals and number of events at y
 
         The residuals jump where the number of events changes. If only one side has the number of
         events of `base`, the difference uses that side alone. Central differences, and the
@@ -362,6 +369,7 @@ class Problem:
         """
 
         def at(step: float) -> tuple[Floats, int]:
+            """Return residuals and number of events with coordinate i moved by `step`."""
             moved = y.copy()
             moved[i] += step
             return self._residuals(moved, profiled)

@@ -129,7 +129,7 @@ def minimised(
 
 
 def best(problem: Problem, seed: int) -> tuple[Minimum, int, list[Minimum]]:
-    """Return the best minimum found, the number of searches that agree with it, and all minima.
+    """Return the best minimum, the number of searches that agree with it, and all minima, sorted.
 
     Verified by: tests/unit/fits/test_search.py::test_many_starts_find_the_same
     """

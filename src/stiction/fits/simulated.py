@@ -212,7 +212,10 @@ class RunProblem(Problem):
         ]
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the predicted forces of all curves, with offset and drift, and the event count."""
+        """Return the predicted forces (rows,) of all curves, and the number of events of the run.
+
+        values : (n,). A force [N] is that of the run plus offset + drift (t - t_start)
+        """
         simulated, events = self._forces_of_run(values[: len(self.places)])
         forces = []
         for k, force in enumerate(simulated):
@@ -328,7 +331,10 @@ class RunProblem(Problem):
     # ---- one run
 
     def _run(self, values: Floats) -> tuple[list[Floats], int]:
-        """Return the force of the run at the rows of every curve, and its number of events."""
+        """Return the forces (rows,) of the run at the rows of every curve, and its event count.
+
+        values : (fields,) of the fields of the scenario
+        """
         scenario = self.scenario_at(values)
         self.evaluations += 1
         try:
@@ -343,7 +349,10 @@ class RunProblem(Problem):
         return self._at_rows(np.asarray(x, dtype=np.float64)[rows], force[rows]), len(run.event_log)
 
     def _at_rows(self, x: Floats, force: Floats) -> list[Floats]:
-        """Return the force of a run at the rows of every curve."""
+        """Return for every curve the force (rows,) of a run [N], interpolated linearly.
+
+        x, force : (t,) samples of the run, x increasing: times or values of the quantity `along`
+        """
         forces = []
         for at in self._abscissas:
             room = 1e-9 * (x[-1] - x[0])

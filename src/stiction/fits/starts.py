@@ -3,6 +3,7 @@
 The range of each parameter is estimated from the data, for example that of a coefficient of
 friction from quantiles of force / normal force. `search.best` calls `candidates`.
 
+A range, `Span`, is (lowest value, highest value).
 Source: McKay, Beckman, Conover 1979 (Latin hypercubes).
 """
 

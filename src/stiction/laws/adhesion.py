@@ -368,7 +368,9 @@ class LennardJones(Adhesion):
         return _by_range(g, c[PSI_REG] - c[PSI_FAR] + d * (c[T_REG] + 0.5 * c[K_REG] * d), curve, c)
 
     def stored_energy(self, pressure: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Return the energy [J/m^2] stored under `pressure` [Pa] >= 0: true and regularised.
+        """Return energies [J/m^2] stored under `pressure` [Pa] >= 0: of the curve, of the law.
+
+        The law has the linear part below `gap_reg`.
 
         Both are relative to the gap without traction. The linear part is softer than the curve and
         stores more; the difference bounds the error of energies under pressure.
@@ -429,10 +431,17 @@ def _stretch(stretch: npt.ArrayLike) -> Floats:
 
 
 def _ratio(g: Floats, c: Floats) -> Floats:
-    """Return r0 / g, with g not below the start of the linear part, to avoid overflow there."""
+    """Return r0 / g, with g not below the start of the linear part, to avoid overflow there.
+
+    c : table of the law
+    """
     return np.asarray(c[R0] / np.maximum(g, c[GAP_REG]))
 
 
 def _by_range(g: Floats, line: Floats, curve: Floats, c: Floats) -> Floats:
-    """Return `line` below the start of the linear part, 0 beyond GAP_FAR, `curve` between."""
+    """Return `line` below the start of the linear part, 0 beyond GAP_FAR, `curve` between.
+
+    g, line, curve : gaps [m], and values of both formulas there, of one shape
+    c : table of the law, entries T0 to PSI_FAR of `interface_tractions`
+    """
     return np.asarray(np.where(g >= c[GAP_FAR], 0.0, np.where(g <= c[GAP_REG], line, curve)))

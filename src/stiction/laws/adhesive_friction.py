@@ -2,10 +2,11 @@
 
 A law gives a sliding threshold s(g) >= 0 [Pa] of the tangential traction at the normal gap g [m]:
 s = tau / (1 + exp(k (g - g_cut))) in model DI, s = mu (T(g) - T(g_cut)) / J in model EA, with the
-normal traction T and the surface stretch J (Mergel, Scheibert, Sauer 2021, eqs (14), (16)). Below
-the threshold the interface sticks.
-The threshold may be positive under tension, so that friction acts in adhesive contact. The return
-map to the threshold is in `stiction.laws.return_mapping`; solids use both.
+normal traction T and the surface stretch J (Mergel, Scheibert, Sauer 2021, eqs (14), (16)). tau
+[Pa] and mu [1] are the friction parameters, g_cut is the gap where friction ends, and k [1/m] the
+steepness there. Below the threshold the interface sticks. The threshold may be positive under
+tension, so that friction acts in adhesive contact. The return map to the threshold is in
+`stiction.laws.return_mapping`; solids use both.
 """
 
 from __future__ import annotations
@@ -460,7 +461,10 @@ class UserThreshold(AdhesiveFriction):
         return values, near, near == g
 
     def sampled(self, count: int = 4001) -> Floats:
-        """Return samples between the gaps of `probe` for kernels, in a new array.
+        """Return `count` samples between the gaps of `probe` for kernels, in a new array.
+
+        Its entries are the code SAMPLED, the lowest gap [m], the spacing [m], then all values [Pa]
+        and all slopes [Pa/m].
 
         Kernels interpolate by cubic Hermite polynomials, with an error of fourth order in the
         spacing for smooth functions; beyond the samples s is constant.

@@ -1,9 +1,10 @@
 """Friction laws in the form that compiled kernels read.
 
 The formulas of a law (`friction.Formulas`) are compiled to C functions, whose addresses kernels
-call (`law_kernels`); a formula that cannot be compiled runs in Python behind such an address. The
-parameters and states are rows of a table, one per contact. The methods for chains create a
-`CompiledLaw` for each run.
+call (`law_kernels`); a formula that cannot be compiled runs in Python behind such an address. A
+formula is a function of the slip speed v [m/s], the states z and the parameters p of a contact,
+such as mu(v, z, p). The parameters and states are rows of a table, one per contact. The methods for
+chains create a `CompiledLaw` for each run.
 """
 
 from __future__ import annotations
@@ -182,7 +183,11 @@ class CompiledLaw:
 
 
 def addresses(*formulas: Formula | None) -> tuple[list[Any], list[int]]:
-    """Return references and addresses of formulas (x, s, p, out) of a law without stick."""
+    """Return references and addresses of formulas (x, s, p, out) of a law without stick.
+
+    The references keep the compiled functions alive. x holds the slip rate w and the state z, s
+    the signs of the switching functions, p the parameters; the formula writes to `out`.
+    """
     references = [address_of(cast(Formula, formula)) for formula in formulas]
     return references, [int(one.address) for one in references]
 
@@ -222,10 +227,12 @@ def _may_raise(function: Formula) -> bool:
 
 
 def _own_mu(v: float, z: Any, p: Any) -> float:
+    """Return factor times the user's mu(v): p holds the addresses of mu and its slope, factor."""
     value: float = p[2] * call(int(p[0]), v)
     return value
 
 
 def _own_slope(v: float, z: Any, p: Any) -> float:
+    """Return factor times the user's slope of mu at v; p as for `_own_mu`."""
     value: float = p[2] * call(int(p[1]), v)
     return value

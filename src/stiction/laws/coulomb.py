@@ -289,7 +289,11 @@ def _weakening_slope(v: Any, z: Any, p: Any) -> Any:
 
 
 def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> Any:
-    """Return Taylor coefficient k of e(t) = exp(-v(t) / v_scale), from e' = -v' e / v_scale."""
+    """Return Taylor coefficient k of e(t) = exp(-v(t) / v_scale), from e' = -v' e / v_scale.
+
+    v is the slip speed at the start; its coefficient j > 0 is factor (j + 1) w[j step].
+    e[0] to e[k - 1] are known; p holds mu_s, mu_k and v_scale.
+    """
     if k == 0:
         return _decay(v, p)
     total = 0.0
@@ -299,7 +303,10 @@ def _share(k: Any, v: Any, factor: Any, w: Any, step: Any, e: Any, p: Any) -> An
 
 
 def _shares(k: int, v: Floats, factor: Floats, w: Floats, e: Floats, p: list[Floats]) -> Any:
-    """Return the results of `_share` for many contacts at once, without a loop in Python."""
+    """Return (n,) results of `_share` for n contacts at once, without a loop in Python.
+
+    v, factor, p : (n,) each; w, e : (order + 1, n) arrays, as `_share` takes them for one contact
+    """
     if k == 0:
         return _decay(v, p)
     j = np.arange(1, k + 1)[:, None]

@@ -372,7 +372,11 @@ class ForceLaw(Friction):
 def _answered(
     formula: Formula | None, w: Floats, z: Floats, sides: Any, p: Any, size: int
 ) -> list[Floats]:
-    """Evaluate `answer` or `switches` for arrays of contacts."""
+    """Return the `size` entries that `answer` or `switches` writes, (..., n) each.
+
+    w, z : (..., n) slip velocities [m/s], and (1, ..., n) states
+    sides, p : signs of the switching functions, and parameters
+    """
     assert formula is not None
     out: list[Any] = [0.0] * size
     formula((np.asarray(w), z[0]), sides, p, out)
@@ -465,7 +469,10 @@ class FrictionTable:
         return np.asarray(np.add(self.law.formulas.mu(np.abs(v), z, p), 0.0 * v))
 
     def probed(self, speeds: Floats) -> tuple[Floats, Floats]:
-        """Return mu and its slope at (m,) speeds, (n, m); (1, m) if all contacts are equal."""
+        """Return mu [1] and its slope [s/m] at (m,) speeds, (n, m) each.
+
+        The shape is (1, m) if all contacts are equal.
+        """
         law = self.law
         p = [value if value.ndim == 0 else value[:, None] for value in law.given()]
         z = self.start[:, :1] if self.n else self.start

@@ -7,10 +7,11 @@ space, and d = m + 1 components of a vector:
 
     d traction = K d x_k + P N(xi_p) du + S N(xi_s) du + sum_b Q[b] N_,b(xi_p) du,
 
-where u are the displacements of the partner's nodes, N its shape functions, xi_p the coordinates of
-the closest point and xi_s those of the origin of slip. For the normal traction P = -K and S = 0. A
-fixed rigid partner needs K alone, with a constant stretch of 1. The contact elements of solids
-assemble these blocks (`solids.contact`).
+where u are the displacements of the partner's nodes, N its shape functions with the derivatives
+N_,b by surface coordinate b, xi_p the coordinates of the closest point and xi_s those of the origin
+of slip. K, P, S and Q[b] are (d, d) blocks. For the normal traction P = -K and S = 0. A fixed rigid
+partner needs K alone, with a constant stretch of 1. The contact elements of solids assemble these
+blocks (`solids.contact`).
 
 Vectors are named rows of one array `s` of shape (SURFACE, 3, ...), derivatives of one of shape
 (BLOCKS, 3, 3, ...); the last axes are the points. In a plane the third components and the rows of
@@ -73,18 +74,18 @@ def _sum(terms: Floats) -> Any:
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
-    """Return the dyadic product of two vectors."""
+    """Return the dyadic product a (x) b, (d, d, ...), of two vectors (d, ...)."""
     return a[:, None] * b
 
 
 def _metric(s: Floats, row: int, m: int) -> Floats:
-    """Return the products of the tangents in these rows, (m, m)."""
+    """Return the scalar products (m, m, ...) of the m tangents from row `row` of s."""
     t = s[row : row + m, : m + 1]
     return np.stack([np.stack([_sum(t[i] * t[j]) for j in range(m)]) for i in range(m)])
 
 
 def _invert(metric: Floats, s: Floats) -> Any:
-    """Fill in INVERSE of a symmetric metric (m, m); return its determinant."""
+    """Write the inverse of a symmetric metric (m, m, ...) to rows INVERSE of s; return its det."""
     m = metric.shape[0]
     if m == 1:
         s[INVERSE, 0] = 1.0 / metric[0, 0]

@@ -1,7 +1,9 @@
 """Adhesion, sliding threshold and return map at the points of an interface, vectorised.
 
 These are the laws of `adhesion`, `adhesive_friction` and `return_mapping` in the form that the
-contact kernels of solids call: pure functions of numbers or arrays, one entry per point. The
+contact kernels of solids call: pure functions of numbers or arrays, one entry per point. The normal
+traction T(g) follows from the gap g; a tangential trial traction below the sliding threshold s(g)
+sticks, a larger one is scaled back to s. The
 constants come from `LennardJones.table()` and `AdhesiveFriction.table(adhesion)`, small arrays of
 floats whose entries are named below.
 """
@@ -88,7 +90,10 @@ def adhesion_potential(gap: Floats | float, c: Floats) -> Floats:
 
 
 def _one_of(far: object, wall: object, at_wall: object, between: Floats) -> Floats:
-    """Return zero beyond the largest gap, else `at_wall` (linear part) or `between` (the curve)."""
+    """Return zero beyond the largest gap, else `at_wall` (linear part) or `between` (the curve).
+
+    far, wall : whether a gap is beyond the largest one, and whether it is in the linear part
+    """
     return np.asarray(np.where(far, 0.0, np.where(wall, at_wall, between)))  # type: ignore[call-overload]
 
 
@@ -133,7 +138,10 @@ def slide_threshold(
 
 
 def _sampled(gap: Floats, c: Floats) -> Pair:
-    """Return a cubic Hermite interpolant and its slope; constant beyond the samples."""
+    """Return a cubic Hermite interpolant of s [Pa] and its slope [Pa/m] at gaps [m].
+
+    Beyond the samples in the table c it is constant.
+    """
     count = (c.size - _VALUES) // 2
     x = (gap - c[_LOW]) / c[_SPACING]
     before, after = ~(x > 0.0), x >= count - 1

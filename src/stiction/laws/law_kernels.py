@@ -6,9 +6,11 @@ are one row of a table: the parameters p and, for a law with states,
     header | p | z | z_theta | z_old | z' | dz_theta/dv | dmu/dz | dz'/dz
 
 z is the committed state, that at the start of a step; z_theta is the state at theta that follows
-from a trial slip rate by the implicit theta scheme; a prime denotes the rate. A method calls `mu`,
-`slope` and `static` by their addresses for any law, `commit` after an accepted step, and `event`
-for every contact that sticks, slips or reverses. Nothing else writes to z.
+from a trial slip rate v by the implicit theta scheme, z_theta = z + theta h z'(v, z_theta) in a
+step h; z_old holds the states before a step that contains a saved time, the next blocks are work
+arrays (a prime denotes the rate). A method calls `mu`, `slope` and `static` by their addresses for
+any law, `commit` after an accepted step, and `event` for every contact that sticks, slips or
+reverses. Nothing else writes to z.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ _MOST_ITERATIONS = 50
 
 
 def width_of(n_parameter: int, n_state: int) -> int:
-    """Return the number of columns of the table."""
+    """Return the number of columns of the table for a law with so many parameters and states."""
     if n_state == 0:
         return max(n_parameter, 1)
     return HEADER + n_parameter + MATRIX * n_state + n_state * n_state
@@ -115,6 +117,7 @@ def share_term(
 
     Parameters
     ----------
+    address : of the formula
     v : slip speed at the start [m/s]
     factor : the speed has coefficients factor (j + 1) x[j + 1, i + 1]
     x : (order + 1, n + 2) coefficients of the displacement, with a ghost at both ends
@@ -186,20 +189,20 @@ def jumped(v: float, z: Any, p: Any) -> float:
 
 @kernel(allocates=True)
 def _row(p: Any) -> Vector:
-    """Return the row of a contact as an array, from its address."""
+    """Return the row of a contact as an array, (width,), from its address p."""
     k, s = int(p[N_PARAMETER]), int(p[N_STATE])
     return carray(p, (HEADER + k + MATRIX * s + s * s,))
 
 
 @kernel
 def _block(row: Vector, number: int) -> int:
-    """Return the column at which a block begins."""
+    """Return the column at which block `number`, Z to MATRIX, of a row begins."""
     return HEADER + int(row[N_PARAMETER]) + number * int(row[N_STATE])
 
 
 @kernel
 def _formula(row: Vector, entry: int, v: float) -> float:
-    """Return the formula whose address is at `entry`, at the z_theta in the row."""
+    """Return the formula at column `entry` of the header for slip speed v, at z_theta."""
     start = row.ctypes.data
     z, p = start + 8 * _block(row, Z_THETA), start + 8 * HEADER
     return _value_at(int(row[entry]), v, z, p)
@@ -207,7 +210,7 @@ def _formula(row: Vector, entry: int, v: float) -> float:
 
 @kernel
 def _fill_block(row: Vector, entry: int, v: float, state: int, out: int) -> None:
-    """Evaluate the formula at `entry` at one block and write its result to another."""
+    """Evaluate the formula at column `entry` at block `state`; write it to block `out`."""
     start = row.ctypes.data
     z, p = start + 8 * _block(row, state), start + 8 * HEADER
     _fill_at(int(row[entry]), v, z, p, start + 8 * _block(row, out))
@@ -243,7 +246,7 @@ def _solve_state(row: Vector, v: float) -> bool:
 
 @kernel
 def _slope_of_state(row: Vector, v: float) -> float:
-    """Return dmu/dz . dz_theta/dv at z_theta, by the implicit function theorem."""
+    """Return dmu/dz . dz_theta/dv at z_theta and v, by the implicit function theorem."""
     s, span = int(row[N_STATE]), row[THETA] * row[STEP]
     along, across = _block(row, ALONG), _block(row, ACROSS)
     _fill_block(row, BY_STATE, v, Z_THETA, ACROSS)
@@ -261,7 +264,10 @@ def _slope_of_state(row: Vector, v: float) -> float:
 
 @kernel
 def _solve(row: Vector, s: int, span: float, right: int) -> None:
-    """Solve (1 - span dz'/dz) x = row[right:] in place, by elimination with partial pivoting."""
+    """Solve (1 - span dz'/dz) x = row[right : right + s] in place, by pivoted elimination.
+
+    s is the number of states, span = theta h [s]; dz'/dz, the block MATRIX, is overwritten.
+    """
     a = _block(row, MATRIX)
     # the matrix 1 - span dz'/dz replaces dz'/dz
     for j in range(s):

@@ -6,9 +6,10 @@ LuGre creep; the elasto-plastic law does not, below a given deflection. w is the
 laws are solved by `Radau` and `ThetaStepper`.
 
 Formulas `answer` take x = (w, z), the signs s of the switching functions and the parameters p, and
-write the nine entries of a `friction.Response` to `out`. Formulas of steady slip take the slip
-speed v >= 0, z (not used) and p. p holds the fields of the law in order; the last one, the initial
-deflection, is not used.
+write the nine entries of a `friction.Response` to `out`: coefficient, its derivatives by w and by
+z, dz/dt, its derivatives by w and by z, stored energy over N, its rate, irreversible slip rate.
+Formulas of steady slip take the slip speed v >= 0, z (not used) and p. p holds the fields of the
+law in order; the last one, the initial deflection, is not used.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _within(law: Any, most: Floats) -> None:
 
 
 def _curve(v: Any, p: Any) -> Any:
-    """Return the Stribeck curve g of `LuGre` and its derivative at a slip speed v >= 0."""
+    """Return g = mu_k + (mu_s - mu_k) exp(-(v / v_scale)^power) and dg/dv at speed v >= 0."""
     power = p[POWER]
     x = v / p[SCALE]
     drop = (p[STATIC] - p[KINETIC]) * np.exp(-np.where(power == 1.0, x, x * x))
@@ -189,7 +190,10 @@ def _steady_slope(v: Any, z: Any, p: Any) -> Any:
 
 
 def _bristles(x: Any, p: Any, y: Any, y_w: Any, y_z: Any, out: Any) -> None:
-    """Write the response where dz/dt = w - y, given y and its derivatives by w and z."""
+    """Write the response where dz/dt = w - y, given y and its derivatives y_w, y_z by w and z.
+
+    The coefficient is sigma0 z + sigma1 dz/dt + sigma2 w.
+    """
     w, z, sigma, sigma1 = x[0], x[1], p[SIGMA], p[SIGMA1]
     rate, rate_w = w - y, 1.0 - y_w
     force = sigma * z + sigma1 * rate + p[SIGMA2] * w

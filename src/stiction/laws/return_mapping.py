@@ -3,7 +3,9 @@
 Elastic predictor: in stick the traction is penalty times (tangential gap - slip), with the stick
 stiffness `penalty` [Pa/m] and the slip of all steps before [m]. Corrector: if the
 traction exceeds the sliding threshold, the slip grows until the two are equal. `return_map` returns
-the new slip, the history of the next step; the caller stores it when the step is accepted.
+the new slip, the history of the next step; the caller stores it when the step is accepted. With the
+tangential gap g, the slip e, the penalty p and the threshold s: trial t = p (g - e); t is the
+traction if |t| < s, otherwise s t / |t|, and e grows by (|t| - s) / p along t.
 """
 
 from __future__ import annotations

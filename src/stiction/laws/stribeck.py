@@ -1,7 +1,8 @@
 """Set-valued friction laws of tribology: the Stribeck curve, and ageing of contacts in stick.
 
-`Stribeck` has no state. `AgeingCoulomb` and `RestingCoulomb` have one: the age of the contacts, or
-the duration of stick; `ThetaStepper` integrates it.
+`Stribeck` has no state: mu = mu_k + (mu_s - mu_k) exp(-(|v| / v_scale)^power) + viscous |v| at slip
+speed |v|. `AgeingCoulomb` and `RestingCoulomb` have one, the age theta of the contacts or the
+duration of stick, with whose logarithm the coefficient grows; `ThetaStepper` integrates it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Angles are slip angles phi: tan(phi) = h / |g|, with the lateral velocity h and the rolling velocity
 g of the wheel [m/s]. Laws are odd in the angle and have no state; the dynamic tyre is in
-`stiction.switching.wheel.dynamic_tyre`. The wheel on a turntable uses these laws.
+`stiction.switching.wheel.dynamic_tyre`. F [N] is the lateral force that opposes h, M [N m] the
+moment about the vertical axis of the wheel. The wheel on a turntable uses these laws.
 """
 
 from __future__ import annotations
@@ -205,7 +206,11 @@ class StretchedString(TyreLaw):
         )
 
     def _choose(self, angle: Floats, stick: Floats, partial: Floats, full: float) -> Floats:
-        """Return the value of the regime at each angle: stick, partial slip or full slip."""
+        """Return the value of the regime at each angle: stick, partial slip or full slip.
+
+        angle : slip angles >= 0 [rad]; `stick`, `partial` and `full` are values of the formulas of
+        the three regimes there, of force or moment
+        """
         inner = np.where(angle <= self.onset_angle, stick, partial)
         return np.where((angle >= self.full_slip_angle) & (angle > 0.0), full, inner)
 
@@ -370,7 +375,7 @@ def _magic(tan: Floats, b: float, c: float, d: float, e: float) -> Floats:
 
 
 def _halves(slip_angle: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return |phi| and sgn(phi); raise ModelError for angles that are NaN or beyond pi/2."""
+    """Return |phi| and sgn(phi), of any shape; raise ModelError for NaN or angles beyond pi/2."""
     phi = np.asarray(slip_angle, dtype=np.float64)
     if not np.all(np.abs(phi) <= 0.5 * np.pi):
         raise ModelError(

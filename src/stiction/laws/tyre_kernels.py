@@ -1,8 +1,8 @@
 """Lateral force and aligning moment of a tyre as scalar functions, for `switching.wheel`.
 
 `laws.tyre` describes the laws and their parameters. h and g are the lateral and rolling velocity of
-the wheel [m/s]; F [N] opposes h. Source: formulas sheet of the wheel paper (Szalai, Jeffrey 2014),
-section 2.
+the wheel [m/s]; F [N] opposes h, and M [N m] turns the wheel towards its velocity. Source: formulas
+sheet of the wheel paper (Szalai, Jeffrey 2014), section 2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Event-driven solution of a block: many chains that differ in a few numbers, in one kernel call.
 
-Each chain of the block, a member, is integrated by the kernels of a single run of `EventDriven`.
+Each chain of the block, a member, is integrated by the kernels of a single run of `EventDriven`:
+m x'' = R - mode mu N in slip, x' = V in stick, with the forces R of links, plate and load, the belt
+speed V and constant friction mu N.
 This module prepares their arrays, audits the results and names them; the loop over members is in
 `event_driven_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
 `blocks_of` through `EventDriven.blocks`.
@@ -60,8 +62,8 @@ def blocks_of(
     Parameters
     ----------
     request : with two saved states, the first and the last
-    paths : the numbers that differ: fields of the chain, of its law or of its load; see
-        `stack.fits`
+    paths : the numbers that differ: fields of the chain, of its law or of its load, such as
+        ("mass", 2) or ("law", "mu"); see `stack.fits`
     names : requested results
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
@@ -196,7 +198,10 @@ def _raw(m: int, n: int, save: Floats) -> Records:
 
 
 def _replay_work(rows: int, n: int, sines: int) -> ReplayWork:
-    """Return work arrays of a replay, for so many states of the trajectory."""
+    """Return work arrays of a replay, for `rows` states of the trajectory of n masses.
+
+    sines : number of sines of the load
+    """
     from stiction.chains.blocks.replay_kernels import ReplayWork
     from stiction.chains.replay.kernels import WORK_ROWS
 

@@ -1,9 +1,11 @@
 """Event-driven integration of many chains, one after the other, in one call.
 
 Each chain is integrated by the kernels of a single run (`event_driven.step_kernels`): Taylor series
-of the motion, whose roots are the events. The results agree to the last bit. A chain is left to a
-single run if it needs several calls of these kernels, or if its slip rate or stick force grazes its
-threshold under friction with a jump. The caller is `blocks.event_driven`.
+of the motion, m x'' = R - mode mu N in slip and x' = V in stick; the roots of slip rates and stick
+reserves mu_s N - |R| are the events (R: all forces but friction; V: speed of the belt). The results
+agree to the last bit. A chain is left to a single run if it needs several calls of these kernels,
+or if its slip rate or stick force grazes its threshold under friction with a jump. The caller is
+`blocks.event_driven`.
 """
 
 from __future__ import annotations

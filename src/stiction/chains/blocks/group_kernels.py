@@ -6,10 +6,11 @@ over the chains of a group is innermost and has no dependence between its iterat
 compiler vectorises it without reordering a sum. A chain with a mode change is left to the kernels
 of one chain.
 
-The equation of a step is that of `theta.step_kernels`, on a surface at rest. Each quantity is
-stored as a column: a vector of `WIDTH` values, one per chain of the group; j counts the chains.
-Offsets of columns are constants, so that the compiler knows that two columns do not overlap. The
-caller is `theta_kernels`.
+A step solves A w + mu N Sgn(w) containing q for the slip rates w at t + theta h, on a surface at
+rest, with A = M / (theta h) + C + theta h (K + K_plate) and q of all forces but friction
+(`theta.step_kernels`). Each quantity is stored as a column: a vector of `WIDTH` values, one per
+chain of the group; j counts the chains. Offsets of columns are constants, so that the compiler
+knows that two columns do not overlap. The caller is `theta_kernels`.
 """
 
 from __future__ import annotations
@@ -335,7 +336,7 @@ def move_group(p: Problem, group: Group) -> None:
 
 @kernel(inline=True)
 def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
-    """Update a mass of every chain, and add it to the sums of the step."""
+    """Update a mass of every chain, x += h w and u += (w - u) / theta, and add it to the sums."""
     h = p.h
     for j in range(WIDTH):
         w, mass, stuck = here.solution[j], here.mass[j], here.mode[j] == 0.0

@@ -66,7 +66,10 @@ def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m:
 
 
 def onsets(stack: Stack, first: Floats, t_start: float) -> Floats:
-    """Return the onset of slip of each mass (m, n) [s]; the start for masses that slip then."""
+    """Return the onset of slip of each mass (m, n) [s]; the start for masses that slip then.
+
+    first : (m, n) first onsets after the start [s], NaN for none
+    """
     moves = stack.v_start != stack.belt_speed[:, None]
     return np.where(moves, t_start, first)
 

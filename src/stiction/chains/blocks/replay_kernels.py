@@ -1,7 +1,8 @@
 """Replay of one member of a block of event-driven runs: integrate it again and compare.
 
-The motion between events is integrated by Chebyshev polynomials (`replay.kernels`) instead of
-Taylor series, and compared with the states of the run. The verification is that of
+The motion between events, m x'' = R - mode mu N in slip and x' = V in stick (R: all forces but
+friction; V: speed of the belt), is integrated by Chebyshev polynomials (`replay.kernels`) instead
+of Taylor series, and compared with the states of the run. The verification is that of
 `replay.compare`, for friction independent of the slip rate. The caller is `event_driven_kernels`.
 """
 
@@ -187,7 +188,10 @@ def _worse(worst: float, values: Floats, kinds: int) -> float:
 
 @kernel
 def _end_difference(end: Floats, goal: Floats, place: float, speed: float) -> float:
-    """Return the largest difference at the ends of intervals, over the scales `place`, `speed`."""
+    """Return the largest difference at the ends of intervals, over the scales `place`, `speed`.
+
+    end, goal : (s, 2, n) x [m] and v [m/s] of the second integration and of the run
+    """
     worst = 0.0
     for s in range(end.shape[0]):
         for i in range(end.shape[2]):
@@ -214,7 +218,10 @@ def _rate_of(p: Problem) -> float:
 
 @kernel
 def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[float, float]:
-    """Return the scales of velocity and displacement; write bounds and scales of forces."""
+    """Return the scales of velocity [m/s] and displacement [m]; write `k.bound` and `k.hold`.
+
+    rate : bound of the rates of the chain [1/s]
+    """
     n, rows = p.mass.size, states.time.size
     speed = place = 0.0
     # scales as in `compare._set_scales`

@@ -1,7 +1,9 @@
 """Arrays of many chains that differ in a few parameters, with a leading axis of members.
 
 A member is one of the chains. `stack_of` evaluates the derived arrays of `Chain` (masses, stick
-bounds, loads) for all members at once; `blocks.event_driven` and `blocks.theta` solve them.
+bounds, loads) for all members at once; `blocks.event_driven` and `blocks.theta` solve them. A path
+is the address of a field that differs: ("stiffness",) or ("mass", 2) in a chain, ("law", "mu") in
+its law, ("load", "rate") in its load.
 """
 
 from __future__ import annotations
@@ -336,7 +338,10 @@ def _friction(
 
 
 def _loads(load: Load, fields: dict[str, Array], m: int, valid: Flags) -> LoadSegments | None:
-    """Return segments and sines of all loads; None if their numbers differ."""
+    """Return segments and sines of m loads, (m, segments) and (m, sines); None if counts differ.
+
+    fields : (m,) values of fields of the load; members without a valid load are marked in `valid`
+    """
     first = load.segments()
     made: dict[str, Any] = {}
     for name in _OF_LOAD:

@@ -1,9 +1,10 @@
 """Theta scheme for a block: many chains that differ in a few numbers, in one kernel call.
 
-Friction is constant in slip and set-valued in stick (the scheme of `theta.exact_kernels`), the
-surface is at rest. This module prepares the arrays, audits the results and names them; the steps
-are in `theta_kernels`. A member that cannot be solved here is repeated as a single run. Sweeps call
-`blocks_of` through `ThetaStepper.blocks`.
+Friction is constant in slip and set-valued in stick, the surface is at rest: a step solves
+A w + mu N Sgn(w) containing q for the slip rates w at t + theta h (`theta.exact_kernels`). This
+module prepares the arrays, audits the results and names them; the steps are in `theta_kernels`. A
+member that cannot be solved here is repeated as a single run. Sweeps call `blocks_of` through
+`ThetaStepper.blocks`.
 """
 
 from __future__ import annotations

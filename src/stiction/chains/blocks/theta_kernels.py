@@ -1,8 +1,10 @@
 """Theta scheme for many chains in one call: vectorised steps with unchanged modes, others singly.
 
-A step in which no mode of a chain changes is made for a group of chains at once (`group_kernels`).
-A chain with a mode change makes that step by the kernels of a single chain
-(`theta.exact_kernels`). The caller is `blocks.theta`.
+A step solves A w + mu N Sgn(w) containing q for the slip rates w at t + theta h
+(`theta.step_kernels`); a mode is -1, 0 (stick) or 1, the sign of w. A step in which no mode of a
+chain changes is made for a group of chains at once (`group_kernels`). A chain with a mode change
+makes that step by the kernels of a single chain (`theta.exact_kernels`). The caller is
+`blocks.theta`.
 """
 
 from __future__ import annotations
@@ -131,7 +133,11 @@ def solve_steps(p: Problem, ensemble: Ensemble, group: Group) -> None:
 def _leave(
     ensemble: Ensemble, group: Group, first: int, members: int, step: int, every: bool
 ) -> None:
-    """Copy back the states of members with a mode change in this step, or of all that run."""
+    """Copy back the states of members with a mode change in this step, or of all that run.
+
+    first, members : index of the first chain of the group, and number of its chains
+    step, every : number of the step from 0; whether all running members are copied
+    """
     for j in range(members):
         b, chain = first + j, group.chains[0]
         chain.fits[j] = 0.0 if every else chain.fits[j]

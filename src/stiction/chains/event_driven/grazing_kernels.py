@@ -166,7 +166,11 @@ def _near_double(
 def _first_upcrossing(
     c: Floats, quotient: Floats, count: int, work: Floats, high: float, entered: bool
 ) -> float:
-    """Return the first upward crossing of `high` by a polynomial that starts at or below it."""
+    """Return the first upward crossing of `high` by a polynomial that starts at or below it.
+
+    c : (count,) coefficients on [0, 1]; `quotient` and `work` are work arrays
+    entered : whether the polynomial equals `high` at 0 and falls
+    """
     if entered:
         # it enters through `high` at 0: deflate this root of the difference
         for k in range(count - 1):
@@ -180,7 +184,10 @@ def _first_upcrossing(
 
 @kernel
 def _first_minimum(c: Floats, derivative: Floats, count: int, work: Floats) -> float:
-    """Return the first local minimum of a polynomial; 0 if it rises at 0."""
+    """Return the first local minimum of a polynomial; 0 if it rises at 0.
+
+    c : (count,) coefficients on [0, 1]; `derivative` and `work` are work arrays
+    """
     for k in range(count - 1):
         derivative[k] = -(k + 1) * c[k + 1]
     return first_root(derivative, count - 1, work) if derivative[0] > 0.0 else 0.0

@@ -2,7 +2,8 @@
 
 A slip rate grazes zero, or a stick force grazes the static bound, if it comes within its rounding
 error of the threshold and turns back. Under friction with a jump stick and slip are then both
-admissible. The caller is `event_driven.run`.
+admissible. `saved` has the arrays of `event_driven.state.Saved` by name: states x, v, modes (-1, 0,
+1) and friction forces (m, n) at m save times. The caller is `event_driven.run`.
 """
 
 from __future__ import annotations

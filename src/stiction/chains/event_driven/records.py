@@ -3,6 +3,8 @@
 Both evaluate forces at a state: R_i, all forces on mass i but friction (`drive_of`), and friction
 in its mode (`friction_of`): -R_i in stick, -sigma mu N_i in slip with the sign sigma of the slip
 rate. `step_kernels` calls them; p, `state`, `saved`, `events` and s are the tuples of `state`.
+States x [m], v [m/s] (n + 2,) have a wall at both ends: mass i (from 0) has entry i + 1. Work
+arrays in s have Taylor coefficients in tau, the scaled time since the start t of the step.
 """
 
 from __future__ import annotations
@@ -107,7 +109,10 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
 def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
-    """Save the samples with times in [t, t_new), by evaluating the series of the step."""
+    """Save the samples with times in [t, t_new), by evaluating the series of the step.
+
+    `count` masses, listed in `s.active`, have series that are not constant.
+    """
     now = state.progress[0]
     size = 2 * p.order
     while now.saved < saved.time.size and saved.time[now.saved] < t_new:

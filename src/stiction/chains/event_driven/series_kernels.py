@@ -280,7 +280,10 @@ def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
 def evaluate(
     p: Problem, tau: float, active: Ints, count: int, mode: Ints, s: Scratch, x: Floats, v: Floats
 ) -> None:
-    """Write the state at tau to x and v (n + 2,); entries of inactive masses do not change."""
+    """Write the state at tau to x and v (n + 2,); entries of inactive masses do not change.
+
+    `active` lists the `count` masses whose series are not constant; `mode` (n,) is -1, 0 or 1.
+    """
     for a in range(count):
         c = active[a] + 1
         place, speed = 0.0, 0.0
@@ -348,7 +351,10 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
 
 @kernel
 def _load_power(x: Floats, load: Floats, work: Floats, c: int, weight: float, order: int) -> None:
-    """Add the work of the load on the mass in column c, with weight b_i of the load vector."""
+    """Add the work of the load on the mass in column c, with weight b_i of the load vector.
+
+    x (order + 1, n + 2) and `load` (order + 1,) are series; `work` (2 order,) receives the work.
+    """
     # integral of b_i f dx, a product of two series
     for j in range(order - 1):
         if load[j] == 0.0:
@@ -359,7 +365,10 @@ def _load_power(x: Floats, load: Floats, work: Floats, c: int, weight: float, or
 
 @kernel
 def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float) -> None:
-    """Add the heat of one damper; `factor` is its damping times the rate of tau."""
+    """Add the heat of one damper to its series `viscous` (2 order,).
+
+    `factor` is its damping times the rate of tau; x (order + 1, n + 2) has the displacements.
+    """
     if factor == 0.0:
         return
     # integral of c (v_{l+1} - v_l)^2: a product of two series
@@ -388,7 +397,8 @@ def _friction_power(
     """Fill the friction heat of a slipping mass and add the work of the belt on it.
 
     mu has `terms` coefficients factor * mu[i, j], plus `first` at j = 0; `weight` is the
-    normal force with the sign of slip, `belt` the belt speed in units of tau.
+    normal force with the sign of slip, `belt` the belt speed in units of tau. x (order + 1, n + 2)
+    and mu (n, order + 1) are series; `heat` (2 order, n) and `work` (2 order,) are output.
     """
     for k in range(heat.shape[0]):
         heat[k, i] = 0.0

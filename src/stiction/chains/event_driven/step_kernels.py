@@ -11,8 +11,11 @@ threshold), the mode follows from the first coefficient of the series of R that 
 The order in a step: decide the modes at its start, expand the series, limit the step by their
 truncation error, locate the first event, record samples within the step, then move to its end.
 Arguments: p, `state`, `saved`, `events` and s are the tuples of `state`. t is the time [s], tau the
-scaled time since the start of the step, `count` the number of active masses, which `s.active`
-lists.
+scaled time rate (t - t0) since the start t0 of the step, `count` the number of active masses (whose
+series are not constant), which `s.active` lists. `state.lead[i]` is the number of leading
+coefficients of the event function of mass i that its last event made zero; `state.band[i]` is 1
+while that function is within its error, and 2 after a grazing of the bound was recorded.
+`now.piece` is the segment of the load.
 """
 
 from __future__ import annotations
@@ -110,7 +113,10 @@ def advance(
     steps: int,
     room: int,
 ) -> int:
-    """Advance by at most `steps` steps or `room` events; return the code of the reason to stop."""
+    """Advance by at most `steps` steps or `room` events; return the code of the reason to stop.
+
+    The codes are DONE to STALLED above.
+    """
     for _ in range(steps):
         code, limit, reach = _begin(p, state, saved, events, t_end, room)
         if code == PAUSE:
@@ -471,7 +477,10 @@ def _reach_of_weakening(p: Problem, mode: Ints, s: Scratch, count: int, tau: flo
 
 @kernel
 def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
-    """Write the largest coefficient of each order."""
+    """Write to `norm` (top + 1,) the largest coefficient |x_k| of each order k over active masses.
+
+    x : (order + 1, n + 2) Taylor coefficients; `active` lists `count` masses
+    """
     for k in range(top + 1):
         norm[k] = 0.0
         for a in range(count):

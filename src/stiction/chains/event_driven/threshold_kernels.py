@@ -7,7 +7,10 @@ Coefficients and decisions therefore alternate in order of k, and no decision is
 leaves its bound, mass i contributes nothing to the coefficients of its neighbours, whether it will
 slip or stick. Under a law with a jump (mu_s > mu(0+)) a released mass accelerates at once; there
 all masses of one round are released together and the others are decided again. `step_kernels` calls
-these kernels at the start of each step; p, `state` and s are the tuples of `state`.
+these kernels at the start of each step; p, `state` and s are the tuples of `state`. `state.side[i]`
+is the sign of R_i. `state.lead[i]` is 1 for a stuck mass at its bound; for a released mass it is
+the number of leading coefficients of its slip rate that are zero. Row k of `s.drive` has
+coefficient k of all R_i.
 
 Source: docs/decisions/07, "Degenerate stick thresholds are decided by series coefficients".
 """

@@ -1,8 +1,9 @@
 """States of the trajectory at and within steps, recorded for the replay.
 
-`chains.replay` integrates the equation of motion again by another method and compares.
-The states come from the Taylor series of `series_kernels`. `step_kernels` calls these kernels in
-each step; `event_driven.run` empties the buffer `Track` between calls.
+The replay (`chains.replay`) verifies a run: it integrates the equation of motion again by another
+method and compares the states. p, `state`, `track` and s are the tuples of `state`. The states come
+from the Taylor series of `series_kernels`. `step_kernels` calls these kernels in each step;
+`event_driven.run` empties the buffer `Track` between calls.
 """
 
 from __future__ import annotations

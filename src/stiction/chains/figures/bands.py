@@ -86,7 +86,7 @@ def envelope(ax: Axes, data: ChainData) -> None:
 
 
 def busiest(data: ChainData) -> tuple[float, float]:
-    """Return the short time interval with the most events, of any kind [s].
+    """Return begin and end of the short time interval with the most events, of any kind [s].
 
     There are events, since `is_dense` holds.
 

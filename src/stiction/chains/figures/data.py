@@ -114,7 +114,7 @@ class ChainData(RunData):
     # ---- stick and slip in time
 
     def mode_changes(self, i: int) -> tuple[Floats, Ints]:
-        """Return the times at which mass `i` (from 0) changes its mode [s], and the new modes.
+        """Return (k,) times at which mass `i` (from 0) changes its mode [s], and (k,) new modes.
 
         The first entry is the start. The event log gives the times exactly; without events a change
         lies half-way between two saved times.
@@ -203,7 +203,7 @@ class ChainData(RunData):
 
 
 def _common(a: Floats, b: Floats) -> Floats:
-    """Return the intersection of two sets of disjoint intervals in rising order."""
+    """Return the intersection (k, 2) of two sets of disjoint intervals (., 2) in rising order."""
     pairs, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         begin, end = max(a[i, 0], b[j, 0]), min(a[i, 1], b[j, 1])

@@ -1,7 +1,8 @@
 """Figures against time: displacements, velocities, friction forces, and strips of stick.
 
-They draw the saved arrays of `ChainData`, thinned to the resolution of the figure. The callers are
-`figures.ChainFigures` and `overview`.
+They draw the saved arrays of `ChainData`, thinned to the resolution of the figure: `style.thin`
+selects samples, `style.few(n, most)` at most `most` of n masses, evenly spaced. A strip has a row
+per mass, coloured by its mode over time. The callers are `figures.ChainFigures` and `overview`.
 """
 
 from __future__ import annotations

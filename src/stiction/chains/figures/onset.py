@@ -1,7 +1,8 @@
 """The onset diagram: slip rate over mass and time, with the detachment front along the chain.
 
 The front consists of the first slips of all masses. `figures.ChainFigures.onset` and `overview`
-draw it from `ChainData`.
+draw it from `ChainData`. Slip rates are velocities relative to the belt; a sudden load sends a wave
+of speed sqrt(k/m) masses per second along equal masses m and springs k.
 """
 
 from __future__ import annotations
@@ -127,7 +128,11 @@ def slip_image(data: ChainData, window: tuple[float, float]) -> Floats:
 
 
 def _fastest(rate: Floats, stuck: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> Floats:
-    """Return the entry of largest size of each group of masses, NaN where all stick."""
+    """Return (g,) the slip rate of largest size of each group of masses, NaN where all stick.
+
+    rate, stuck : (n,) slip rates [m/s], and whether masses stick
+    starts : (g,) index of the first mass of each group
+    """
     if starts.size == rate.size:
         return np.where(stuck, np.nan, rate)
     high, low = np.maximum.reduceat(rate, starts), np.minimum.reduceat(rate, starts)
@@ -137,7 +142,10 @@ def _fastest(rate: Floats, stuck: npt.NDArray[np.bool_], starts: npt.NDArray[np.
 
 
 def _limits(image: Floats) -> tuple[tuple[float, float], Colormap]:
-    """Return the limits of the colours and the map: diverging if both signs occur."""
+    """Return the limits (low, high) of the colours [m/s] and the colour map.
+
+    The map is diverging if both signs of slip occur.
+    """
     from matplotlib import colormaps
 
     finite = image[np.isfinite(image)]

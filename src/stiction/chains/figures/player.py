@@ -96,6 +96,9 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
 def nice_scale(x: Floats, distance: float, linked: Bools) -> float:
     """Return 1, or 1, 2 or 5 times a power of ten, that shows the motion and no overlap.
 
+    x, linked : (f, s) displacements [m], and result of `_linked`
+    distance : of shown neighbours at rest [m]
+
     Verified by: tests/unit/chains/figures/test_player.py::test_scale_separates_blocks
     """
     none = np.zeros((len(x), 1))
@@ -114,7 +117,7 @@ def nice_scale(x: Floats, distance: float, linked: Bools) -> float:
 
 
 def _linked(data: ChainData, chosen: Ints) -> Bools:
-    """Return whether each shown block has a spring on its left, and the right wall."""
+    """Return (s + 1,) booleans: shown block has a spring on its left; last, right wall has."""
     linked = np.ones(chosen.size + 1, dtype=bool)
     stiffness = data.constant("link_stiffness")
     if stiffness is not None:
@@ -142,7 +145,11 @@ def _modes(data: ChainData, chosen: Ints, time: Floats) -> Ints:
 
 
 def _load(data: ChainData, chosen: Ints, load: Floats, edge: Floats, half: float) -> list[m.Layer]:
-    """Return arrows of the load at the right edges of blocks, where few masses carry it."""
+    """Return arrows of the load at the right edges of blocks, where few masses carry it.
+
+    chosen, load : (s,) shown masses from 0, and (f,) load [N] at the frames
+    edge, half : (f, s) drawn places of the right edges, and half width of a block
+    """
     load_vector = data.constant("load_weight")
     load_vector = np.zeros(chosen.size) if load_vector is None else load_vector[chosen]
     loaded = np.flatnonzero(load_vector)

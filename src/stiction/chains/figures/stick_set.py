@@ -1,7 +1,9 @@
 """Figure of the stick set: the interval of each mass, and projections on pairs of masses.
 
-The projections show that the product of the intervals is larger than the set. `stick_geometry`
-computes intervals and projections; `figures.ChainFigures.stick_set` calls this module.
+The stick set holds all displacements x at which every mass can stick, |R_i| <= mu_s N_i, with the
+stick force R = b f - K x of load and springs. The projections show that the product of the
+intervals is larger than the set. `stick_geometry` computes intervals and projections;
+`figures.ChainFigures.stick_set` calls this module.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ def _handles(with_pairs: bool) -> list[Any]:
 
 
 def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tuple[int, int]]:
-    """Return the pairs of masses to draw, counted from 0."""
+    """Return the pairs of masses to draw, counted from 0; `pairs` count from 1."""
     n = data.n_mass
     if pairs is None:
         # neighbours move almost as one in a long chain, so its ends are shown together too

@@ -1,7 +1,8 @@
 """Active set after an event of a quasistatic chain with constant friction.
 
-At an event the forces are known. The slip rates just after it, or their derivatives, are the v of
-a strictly convex quadratic program (`signed_qp`)
+A quasistatic chain obeys C v + K y + mu N Sgn(v) containing q: slip rates v, slips y, dampers C,
+springs K, load q, friction mu N, and R = q - K y. At an event the forces are known. The slip rates
+just after it, or their derivatives, are the v of a strictly convex quadratic program (`signed_qp`)
 
     min 1/2 v'H v - g'v    with  sigma_i v_i >= 0  at the bound,  v_i = 0  in stick below it,
 
@@ -180,7 +181,9 @@ class ActiveSetSelection:
     ) -> Signs:
         """Return the signs of v in min 1/2 v'Hv - load_rate'v with side_i v_i >= 0.
 
-        Masses with side 0 stick, except that `fixed` ones slip with any sign of v.
+        H = D' diag(link) D + diag(plate) with the differences D across links; `start` are first
+        guesses of the signs. Masses with side 0 stick, except that `fixed` ones slip with any sign
+        of v.
         """
         fixed = fixed & (side == 0)
         stuck = (side == 0) & ~fixed
@@ -200,7 +203,10 @@ def _multiplier(link: Floats, plate: Floats) -> Multiply:
 
 
 def tridiagonal_solver(link: Floats, plate: Floats) -> Solve:
-    """Return a solver of D' diag(link) D + diag(plate) restricted to some masses, O(n)."""
+    """Return a solver of D' diag(link) D + diag(plate) restricted to some masses, O(n).
+
+    link, plate : (n + 1,), (n,) coefficients; D takes differences across links, walls included
+    """
     from scipy.linalg import solveh_banded
 
     diagonal, beside = link[:-1] + link[1:] + plate, link[1:-1]

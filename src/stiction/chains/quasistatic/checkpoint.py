@@ -1,6 +1,8 @@
 """Checkpoints of quasistatic runs: samples, events, losses of determinism and scalars.
 
-The names of arrays are keys of files on disk, so that older checkpoints can be read.
+A `Recorder` (`slip_frame`) has the samples at saved times (time, x, v, mode, friction, work,
+viscous and friction heat) and the columns of the event log. The names of arrays are keys of files
+on disk, so that older checkpoints can be read.
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ At constant displacements the velocities v obey the inclusion
 
     R  in  D dv/dz + C v + N mu(|v|) Sgn(v)
 
-in a pseudo time z, with the drives R = q - K y (`slip_frame`) and a positive diagonal matrix D: the
-motion of small masses in the limit in which displacements do not change. It is the gradient flow of
-a potential whose minima are the stable branches. Its limit is the branch on which a quasistatic run
-continues. A stuck mass is released only if its stick force exceeds the static bound, so the flow
-preserves stick as long as possible.
+in a pseudo time z, with the drives R = q - K y (load q, springs K, slips y; `slip_frame`), dampers
+C, friction mu(|v|) N, and a positive diagonal matrix D: the motion of small masses in the limit in
+which displacements do not change. It is the gradient flow of a potential whose minima are the
+stable branches. Its limit is the branch on which a quasistatic run continues. A stuck mass is
+released only if its stick force exceeds the static bound, so the flow preserves stick as long as
+possible.
 
 D is chosen: D = diag(C) + N max |mu'|, which contains no mass, so that each velocity relaxes in a
 pseudo time of about one. For one mass the limit does not depend on D. For more masses it may, where
@@ -129,7 +130,11 @@ class FastFlow:
     def _implicit(
         self, rho: Floats, bound: Floats, eps: float, diagonal: Floats, sign: Signs
     ) -> tuple[Floats, Signs]:
-        """Return the velocities after an implicit step with linearised friction."""
+        """Return velocities (n,) and modes (n,) after an implicit step with linearised friction.
+
+        They solve rho in (C + eps K + diag(diagonal)) v + bound Sgn(v); `sign` are first guesses
+        of the modes.
+        """
         frame = self.frame
         # C + eps K: until the later moment the springs change by eps v
         link, plate = frame.c + eps * frame.k, eps * frame.plate + diagonal

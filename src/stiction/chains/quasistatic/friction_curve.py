@@ -1,8 +1,9 @@
 """Friction curves mu(|v|) N of the masses of a chain, with slopes and conditions of uniqueness.
 
-The velocity of the quasistatic problem is unique if the dampers outweigh the steepest weakening:
-C - diag(N max |mu'|) is positive semidefinite. `branching`, `run` and the algorithms for friction
-that depends on the slip rate (`nonlinear_slip`, `slip_branch`, `fast_flow`) use these curves.
+The velocity v of the quasistatic problem, C v + mu(|v|) N Sgn(v) containing R, is unique if the
+dampers outweigh the steepest weakening: C - diag(N max |mu'|) is positive semidefinite.
+`branching`, `run` and the algorithms for friction that depends on the slip rate (`nonlinear_slip`,
+`slip_branch`, `fast_flow`) use these curves.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ With a constant active set, the slipping masses A obey
 
     C_AA y_A' + K_AA y_A = q_A(t) - sigma_A mu N_A - K_AS y_S ,
 
-with the stuck masses S, directions sigma and q of `slip_frame`. The generalised eigenvectors V of
+with slips y, dampers C, springs K, friction mu N, stuck masses S, directions sigma of slip, and the
+load q of `slip_frame`. The generalised eigenvectors V of
 (C_AA, K_AA), with V'K V = 1 and V'C V = diag(tau), turn them into scalar equations
 
     tau eta' + eta = pi(t),     y_A = V eta,     pi = V' times the right side.
@@ -131,7 +132,10 @@ class LinearSlip(SlipMotion):
         return s.step(load, slip)
 
     def _shapes(self, a: Index) -> tuple[Floats, Floats]:
-        """Return time constants [s] and shapes V of the masses a: V'KV = 1, V'CV = diag."""
+        """Return time constants tau (m,) [s] and shapes V (m, m), columns, of the m masses a.
+
+        V'KV = 1 and V'CV = diag(tau).
+        """
         from scipy.linalg import eigh
 
         frame, eye = self.frame, np.eye(self.frame.n)[:, a]

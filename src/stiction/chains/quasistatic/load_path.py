@@ -1,8 +1,10 @@
 """A load divided at its extrema into intervals on which it is monotone.
 
-The play operator of a quasistatic chain depends on the extrema of the load only. Extrema of lines
-and sines are roots of the derivative, all of which are isolated. A user's load is sampled, and its
-extrema are refined from the samples. The callers are `quasistatic.run`, `play` and `stepper`.
+The play operator of a quasistatic chain depends on the extrema of the load only. The load is
+f(t) = offset + rate (t - t_j) + sum amplitude sin(w t + phase) on segment j, plus a user's function
+(`loads.LoadSegments`). Extrema of lines and sines are roots of the derivative, all of which are
+isolated. A user's load is sampled, and its extrema are refined from the samples. The callers are
+`quasistatic.run`, `play` and `stepper`.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class LoadPath:
     last: Floats
 
     def inverse(self, j: int, level: Floats) -> Floats:
-        """Return the times [s] in interval j at which the load equals `level` [N]."""
+        """Return the times (k,) [s] in interval j at which the load equals `level` (k,) [N]."""
         low = np.full(level.shape, self.time[j])
         high = np.full(level.shape, self.time[j + 1])
         direction = 1.0 if self.last[j] > self.first[j] else -1.0
@@ -65,6 +67,7 @@ class LoadPath:
             return np.asarray(t)
 
         def above(t: Floats) -> tuple[Floats, Floats]:
+            """Return the load above `level` and its rate, with the sign of the change."""
             rate = slope(self.segments, t, self.step(j))
             return direction * (self.segments.at(t) - level), direction * rate
 
@@ -241,11 +244,11 @@ def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: fl
 
 
 def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, b: float) -> Floats:
-    """Return all roots of rate + sum speed cos(w t + phase) with a change of sign.
+    """Return all roots of rate + sum speed cos(w t + phase) in (a, b) with a change of sign.
 
-    The interval is divided into cells. A bound of the slope excludes cells without a root; a cell
-    on which the slope has one sign holds at most one root; other cells are halved. Roots without a
-    change of sign are not extrema.
+    `speed`, w and `phase` have one entry per sine. The interval is divided into cells. A bound of
+    the slope excludes cells without a root; a cell on which the slope has one sign holds at most
+    one root; other cells are halved. Roots without a change of sign are not extrema.
     """
 
     def f(t: npt.ArrayLike, order: int) -> Floats:

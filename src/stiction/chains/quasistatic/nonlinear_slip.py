@@ -3,7 +3,8 @@
 Slip follows one branch (`slip_branch`) until a mass stops, a stuck mass is released or the branch
 ends at a fold. It continues on the branch that small inertia selects (`fast_flow`). Other
 admissible branches are reported as losses of determinism where they appear. A branch is a solution
-v of C v + N mu(|v|) Sgn(v) = R that depends continuously on the drive R. `quasistatic.run` passes
+v of C v + N mu(|v|) Sgn(v) = R that depends continuously on the drive R = q - K y: slip rates v,
+slips y, dampers C, springs K, load q, normal forces N. `quasistatic.run` passes
 this class to the integrator `stepper`.
 """
 

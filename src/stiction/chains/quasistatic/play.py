@@ -2,7 +2,7 @@
 
 The force of link i, k_i d_i + c_i d_i' = s_i for the elongation d_i, is the play operator of the
 load with half width F_i = sum_{j >= i} mu N_j: s_i is constant while |f - s_i| < F_i and otherwise
-follows the load (formulas sheet, section 3). The composition of plays of one load is a play whose
+follows the load f (formulas sheet, section 3). The composition of plays of one load is a play whose
 half width is the sum, so every link is independent of the others. An interval of monotone load
 costs O(n), whatever the number of events.
 
@@ -219,7 +219,10 @@ class _Play:
         return _LoadInterval(j, direction, f0, f1, going, at_once, onset, begin)
 
     def _integrate_interval(self, s: _LoadInterval) -> None:
-        """Record events and samples of an interval, and advance to its end."""
+        """Record events and samples of an interval, and advance to its end.
+
+        Arrays of times have the saved times in the interval first, and last its end.
+        """
         self._log(s)
         recorder, path, order = self.recorder, self.path, self.order
         end = float(path.time[s.j + 1])

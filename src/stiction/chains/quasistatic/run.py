@@ -2,6 +2,9 @@
 
     C x' + K x + N mu(|x'|) Sgn(x')  contains  b f(t),      x(0) = x0
 
+with displacements x, dampers C, springs K, normal forces N, friction mu, load f and load weights b.
+A belt or plate that moves adds its forces (`slip_frame`).
+
 `solve_chain`, called by `Quasistatic.solve`, selects the algorithm: play operators (`play`),
 eigenvectors of the slipping masses (`linear_slip`), or branches under friction that depends on the
 slip rate (`nonlinear_slip`).

@@ -8,7 +8,8 @@ In the parameter s with dt = det(H) ds everything stays smooth up to there:
 
 with the adjugate adj(H) = det(H) H^-1, so the end (a fold of the branch) is reached without loss of
 digits. Displacements follow from the balance of forces. y is the slip and v = y' the slip rate
-(`slip_frame`); the caller is `nonlinear_slip`.
+(`slip_frame`), C and K are damping and stiffness, sigma the signs of slip, N mu(|v|) the friction
+force, q the load; the caller is `nonlinear_slip`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class SlipBranch:
     Parameters
     ----------
     frame, weak : the chain and its friction
-    load, end : the load, and the end of its interval [s]
+    load, end : power series of the load, and the end of its interval [s]
     a, mode : indices of slipping masses, and the modes of all
     y, v : (n,) slips [m] and slip rates [m/s] at the start
     """
@@ -76,7 +77,7 @@ class SlipBranch:
         self.sign = self.mode[self.a]
 
     def full(self, part: Floats) -> Floats:
-        """Return velocities of all masses from those of the slipping ones."""
+        """Return velocities (n, ...) of all masses from (len(a), ...) of the slipping ones."""
         v = np.zeros((self.frame.n, *part.shape[1:]))
         v[self.a] = part
         return v
@@ -168,7 +169,7 @@ class SlipBranch:
 
         Parameters
         ----------
-        dense, span : the step
+        dense, span : the step: (v, t) as a function of s, and its first and last s
         armed : functions of `reserves` that have been positive; only these can have an event
         """
         from scipy.optimize import brentq
@@ -225,7 +226,10 @@ class Arc:
         return np.asarray(0.5 * (low + high))
 
     def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return times [s], dt/du, displacements [m], velocities [m/s] and friction [N] at `u`."""
+        """Return the state at the values u (m,) of the stage variable.
+
+        They are time [s] and dt/du (m,); slip [m], slip rate [m/s] and friction [N] (n, m).
+        """
         z = self.dense(u)
         v, t = z[:-1], z[-1]
         y = self.branch.places(v, t)

@@ -203,7 +203,10 @@ class Step:
         return (t - self.t) / self.h
 
     def state(self, u: Floats) -> State:
-        """Return times [s], dt/du, displacements [m], velocities [m/s] and friction [N] at `u`."""
+        """Return the state at the values u (m,) of the stage variable.
+
+        They are time [s] and dt/du (m,); slip [m], slip rate [m/s] and friction [N] (n, m).
+        """
         p = powers(u, self.y.shape[1])
         rate = np.full(u.size, self.h)
         slip = derivative(self.y) @ p / self.h
@@ -269,7 +272,10 @@ class Recorder:
             self.save(samples, span.state(at), mode, total[:-1])
 
     def last(self, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
-        """Save the state at which a run ends early, if it is not saved yet."""
+        """Save the state at which a run ends early, if it is not saved yet.
+
+        y, w, friction, mode : (n,) slips [m], slip rates [m/s], friction [N], modes
+        """
         if self.filled == 0 or self.time[self.filled - 1] < t:
             samples = slice(self.filled, self.filled + 1)
             self.time[self.filled], self.filled = t, samples.stop
@@ -392,7 +398,10 @@ class Recorder:
         return out
 
     def _powers(self, t: Floats, rate: Floats, y: Floats, w: Floats, friction: Floats) -> Floats:
-        """Return powers, times dt/du: external, of the dampers, and of friction on each mass."""
+        """Return (n + 2, m) powers, times dt/du: external, of dampers, of friction on each mass.
+
+        t, rate, y, w, friction : as `Span.state` returns them
+        """
         frame = self.frame
         v, x = w + frame.belt, y + frame.belt * t
         work = np.asarray(frame.segments.at(t)) * (frame.load_vector @ v)

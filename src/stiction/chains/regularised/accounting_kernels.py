@@ -3,7 +3,9 @@
 Powers and plastic slip rates are integrated over a step by the weights of Radau's collocation
 (`collocation_kernels`). Gross slip means friction above a fraction of its steady-state value. The
 irreversible slip of a mass in a cycle of the load, or in a half cycle between reversals of slip,
-counts as creep if there was no gross slip in it. `step_kernels` and `theta` call these kernels.
+counts as creep if there was no gross slip in it. A contact has the irreversible slip `pending` of
+the present cycle or half cycle, that of the previous half cycle, `half`, and `quiet`, 1 without
+gross slip so far (`state.Contact`). `step_kernels` and `theta` call these kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ __all__ = ["account", "creep", "end_half_cycle"]
 
 @kernel
 def account(now: Progress, contacts: Table[Contact], done: Vector, t: float) -> None:
-    """Add the energies `done` of a step that ends at t: heat per mass, work, viscous heat [J]."""
+    """Add the energies of a step that ends at t.
+
+    done : (n + 2,) friction heat of each mass, external work, viscous heat [J]
+    """
     n = contacts.size
     now.work += done[n]
     now.viscous += done[n + 1]
@@ -70,7 +75,10 @@ def _broken(fractions: Vector, force: Matrix, i: int, level: float) -> float:
 
 @kernel
 def _slip(plastic: Matrix, i: int, weight: Vector) -> float:
-    """Return the irreversible slip of mass i per length of the step [m/s], by these weights."""
+    """Return the irreversible slip of mass i per length of the step [m/s].
+
+    plastic, weight : (STAGES + 1, n) irreversible slip rates [m/s], and (STAGES + 1,) weights
+    """
     total = 0.0
     for j in range(STAGES + 1):
         total += weight[j] * plastic[j, i]

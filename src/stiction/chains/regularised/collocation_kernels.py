@@ -5,8 +5,10 @@ f at the start of the step; y at its end is Y_5. The error is estimated by an em
 order 5, filtered by (1 - h gamma df/dy)^-1 with 1 / gamma the real eigenvalue of the inverse of
 (a_ij). The filter keeps it small for stiff components that have decayed
 (Hairer, Wanner, Solving Ordinary Differential Equations II, sections IV.5 and IV.8). The
-equations f are those of a chain under a law without stick (`equation_kernels`); `step_kernels`
-controls the length of the steps, and `theta` uses the same Newton matrix with one stage.
+equations f are those of a chain under a law without stick (`equation_kernels`): y has WIDTH = 3
+numbers per mass, displacement, slip rate and state of the law. m is the `state.Model`, `sides`
+(n, n_switch) the signs of the switching functions of the law, w a `Step`. `step_kernels` controls
+the length of the steps, and `theta` uses the same Newton matrix with one stage.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class Step(NamedTuple):
     ----------
     values, slopes : (STAGES + 1, size) y and dy/dt at the start and at the stages
     error, floor : (size,) estimated error of y at the end, and its absolute tolerance
-    jac : (n, WIDTH, 3 WIDTH) derivatives of dy/dt at the start
+    jac : (n, WIDTH, 3 WIDTH) derivatives of dy/dt at the start, as in `equation_kernels.jacobian`
     band, pivots, b : banded matrix, pivots and right-hand side of Newton's method and of the filter
     answer : work array of one contact
     """
@@ -127,7 +129,7 @@ def room(n: int) -> Step:
 
 
 def room_for_newton(unknowns: int, stages: int) -> tuple[Floats, Ints]:
-    """Return arrays for the matrix of `factorise_newton` and for its pivots."""
+    """Return the band of `factorise_newton` (unknowns, width) and its pivots (unknowns,)."""
     width = 3 * py_function(_reach)(unknowns, stages) + 1
     return np.zeros((unknowns, width)), np.zeros(unknowns, dtype=np.int64)
 
@@ -167,7 +169,10 @@ def integrals(at: float, out: Vector) -> None:
 
 @kernel
 def between(values: Matrix, weight: Vector, out: Matrix, row: int) -> None:
-    """Fill a row of `out` with y at weights of the start and the stages."""
+    """Fill a row of `out` with the sum of `weight` (STAGES + 1,) times the rows of `values`.
+
+    values : (STAGES + 1, size) y at the start and at the stages; weights are those of `weights`
+    """
     for c in range(values.shape[1]):
         # the collocation polynomial of degree STAGES through the start and the stages
         total = 0.0
@@ -181,6 +186,10 @@ def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Inte
     """Factorise the matrix of a step, 1 - h a (x) df/dy; return whether it is regular.
 
     Unknown c of stage p is entry c s + p, with s stages: (x) is Kronecker's product.
+
+    jac : (n, WIDTH, 3 WIDTH) df/dy, of mass i by the entries of masses i - 1, i and i + 1
+    a : (s, s) matrix of the method
+    band, pivots : output, of `room_for_newton`
     """
     # s stages, n unknowns; band storage of `numerics.direct.banded`: column i, diagonal at 2 reach
     s = a.shape[0]
@@ -205,7 +214,10 @@ def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Inte
 
 @kernel
 def solve_newton(jac: Stack, a: Matrix, band: Matrix, pivots: Integers, b: Vector) -> None:
-    """Replace b by the solution for the matrix of `factorise_newton`."""
+    """Replace b (n s,) by the solution for the matrix that `factorise_newton` wrote to `band`.
+
+    Of `jac` and a only the shapes matter: n / WIDTH masses and s stages.
+    """
     s = a.shape[0]
     n = jac.shape[0] * WIDTH * s
     solve_factorised(band, n, _reach(n, s), pivots, b)

@@ -84,7 +84,10 @@ def load_at(m: Model, t: float) -> float:
 
 @kernel
 def _across(y: Matrix, row: int, j: int, entry: int, belt: float) -> float:
-    """Return the difference of an entry of y across link j, right minus left; walls are zero."""
+    """Return the difference of an entry of y across link j, right minus left; walls are zero.
+
+    `entry` is 0 for x and 1 for w. `belt` is added to the entries of masses: V for w, 0 for x.
+    """
     right = y[row, WIDTH * j + entry] + belt if j < y.shape[1] // WIDTH else 0.0
     return right - (y[row, WIDTH * (j - 1) + entry] + belt if j > 0 else 0.0)
 
@@ -102,7 +105,10 @@ def _tension(m: Model, y: Matrix, row: int, j: int) -> float:
 def rates(
     m: Model, sides: Matrix, t: float, y: Matrix, row: int, slopes: Matrix, answer: Vector
 ) -> None:
-    """Fill row `row` of `slopes` with dy/dt at time t [s] and the state in row `row` of y."""
+    """Fill row `row` of `slopes` with dy/dt at time t [s] and the state in row `row` of y.
+
+    In columns WIDTH i to WIDTH i + 2 are dx/dt [m/s], dw/dt [m/s^2] and dz/dt of mass i.
+    """
     run, load, left = m.numbers[0], load_at(m, t), _tension(m, y, row, 0)
     # mass by mass; the force of the link on the left is that of the last mass on its right
     for i in range(sides.shape[0]):
@@ -120,7 +126,11 @@ def rates(
 
 @kernel
 def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: Vector) -> None:
-    """Fill jac (n, WIDTH, 3 WIDTH): derivatives by the states of the left, own and right mass."""
+    """Fill jac (n, WIDTH, 3 WIDTH): derivatives by the states of the left, own and right mass.
+
+    jac[i, a, b] is the derivative of dy/dt of entry a of mass i (x, w or z) by entry b % WIDTH of
+    the mass i - 1, i or i + 1 for b // WIDTH = 0, 1, 2.
+    """
     n = sides.shape[0]
     # block row: with respect to the left neighbour, the mass itself, the right neighbour
     for i in range(n):

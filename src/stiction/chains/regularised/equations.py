@@ -1,6 +1,10 @@
 """Equations of motion y' = f(t, y) of a chain under a law without stick, as a Python object.
 
-The formulas are in `equation_kernels`; `radau` and `theta` integrate the equations.
+y has the displacement x_i, the slip rate w_i = v_i - V (V is the belt speed) and the contact state
+z_i of each mass: x_i' = v_i, m_i v_i' = R_i - N_i phi(w_i, z_i), z_i' = rate(w_i, z_i), with the
+forces R_i of links, plate and load, normal force N_i, friction coefficient phi. A switching
+function of the law changes sign where phi or rate is not smooth. `equation_kernels` has the
+formulas; `radau` and `theta` integrate the equations. Arrays y have size = 3 n entries.
 """
 
 from __future__ import annotations
@@ -149,7 +153,11 @@ class Equations:
         return np.asarray(-self.chain.normal_forces * self.coefficients(y))
 
     def powers(self, t: float, y: Floats) -> tuple[Floats, Floats, float]:
-        """Return the powers and plastic slip rates of `equation_kernels.powers` at a time."""
+        """Return (n + 2,) powers [W], (n,) plastic slip rates [m/s], and the stored power [W].
+
+        Powers are the friction power of each mass, the external power and that of the dampers. The
+        stored power goes into the states of the law.
+        """
         power, plastic = np.empty((1, self.n + 2)), np.empty((1, self.n))
         storing = mk.powers(self.model, self.sides, t, y[None], 0, power, plastic, self._answer)
         return power[0], plastic[0], storing

@@ -1,7 +1,10 @@
 """Base class of the integrators of chains without stick: arrays, loop, work limits, checkpoints.
 
-They integrate y' = f(t, y) of `equations`. `radau` (collocation, adaptive steps) and `theta` (theta
-scheme, fixed steps) derive from it and make the steps; `run` calls `Integrator.run`.
+They integrate y' = f(t, y) of `equations`, where y (3 n,) has displacement, slip rate and contact
+state of each mass, and f is m v' = (forces) - N phi, with the friction coefficient phi of the law
+and normal force N. The state of a run is in `state.Tables`. `radau` (collocation, adaptive steps)
+and `theta` (theta scheme, fixed steps) derive from it and make the steps; `run` calls
+`Integrator.run`.
 """
 
 from __future__ import annotations

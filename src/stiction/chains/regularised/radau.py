@@ -1,8 +1,9 @@
 """Radau IIA collocation with five stages (order 9) for chains with a friction law without stick.
 
-Such a law is single-valued at zero slip rate. `collocation_kernels` solves for the stages of a
-step, `step_kernels` controls its length; this module is the loop over the steps of a run, which
-`run.solve_creep` calls.
+Such a law is single-valued at zero slip rate, so the motion solves y' = f(t, y), where y has
+displacement, slip rate and contact state of each mass (`equations`). `collocation_kernels` solves
+for the stages of a step, `step_kernels` controls its length; this module is the loop over the steps
+of a run, which `run.solve_creep` calls.
 
 Source: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """

@@ -1,8 +1,10 @@
 """Runs of chains under laws without stick, with an audit of creep below gross slip.
 
 `solve_creep` uses Radau collocation, `solve_in_steps` the theta scheme; the methods of chains call
-them. Creep is the irreversible slip per cycle of the load in a contact that would stick under a
-set-valued law.
+them. Friction is a function phi(w, z) of slip rate w and contact state z, so the motion solves an
+ordinary differential equation y' = f(t, y), with y of displacements, slip rates and states
+(`equations`). Gross slip means friction above 0.99 of its steady-state value. Creep is the
+irreversible slip per cycle of the load in a contact that would stick under a set-valued law.
 """
 
 from __future__ import annotations

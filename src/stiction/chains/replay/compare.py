@@ -1,11 +1,12 @@
 """Independent verification of an event-driven run: integrate it again and compare.
 
-The trajectory consists of states between which no mass changes its mode. From each state the motion
+The trajectory consists of states between which no mass changes its mode; a slipping mass obeys
+m x'' = R - mode N mu there, with R the sum of all forces but friction, and a stuck one moves with
+the belt. From each state the motion
 is integrated by another algorithm (`linear` or `smooth`) to the next one, and compared there. At
-both states the friction inclusion is tested: |R| <= mu_s N in stick, with R the sum of all forces
-but friction, and slip in the direction of the mode otherwise. The recorded events and saved samples
-are then tested against the same states. `outcome.build_run` calls `replay_check` for the audit line
-`replay_agrees`.
+both states the friction inclusion is tested: |R| <= mu_s N in stick, and slip in the direction of
+the mode otherwise. The recorded events and saved samples are then tested against the same states.
+`outcome.build_run` calls `replay_check` for the audit line `replay_agrees`.
 """
 
 from __future__ import annotations
@@ -401,7 +402,7 @@ class _Replay:
     # ---- saved samples
 
     def _saved_samples(self) -> tuple[Ints, Ints]:
-        """Return indices of saved samples, evenly spaced, and of the state before each."""
+        """Return (r,) indices of evenly spaced saved samples, and (r,) of the state before each."""
         time, trajectory = self.history.time, self.trajectory
         most = 4 if self.calls else _MOST_SAMPLES
         samples = _evenly_spaced(time.size, most)

@@ -1,8 +1,10 @@
 """Forces on the masses of a chain in many states at once, for the replay.
 
-Arrays are (n, s): one column per state of the n masses. The forces are those of `chains.model`:
-links, plate springs, load and friction. Everything comes from the model, nothing from the methods,
-so that the replay is independent of them. `linear`, `smooth` and `compare` call them.
+Arrays are (n, s): one column per state of the n masses. The force on mass i is
+k_{i+1} (x_{i+1} - x_i) - k_i (x_i - x_{i-1}), the same with dampers c and velocities, plus the
+plate spring k_p (V_p t - x_i), the load b_i f(t) and friction, as in `chains.model`. Everything
+comes from the model, nothing from the methods, so that the replay is independent of them. `linear`,
+`smooth` and `compare` call them.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class Forces:
 
     @functools.cached_property
     def dense(self) -> tuple[Floats, Floats] | None:
-        """Minus the stiffness and damping matrices of few masses, None of many."""
+        """(n, n) -K with the plate springs [N/m], and -C [N s/m], of few masses; None of many."""
         if self.n > MOST_DENSE:
             return None
         k, c = (_tridiagonal(link[:, 0]) for link in (self.link_k, self.link_c))
@@ -121,7 +123,10 @@ class Forces:
         return f
 
     def pull(self, x: Floats, v: Floats | None, out: Floats) -> None:
-        """Write the force of links, and of plate springs with the plate at zero, to `out` [N]."""
+        """Write the force of links, and of plate springs with the plate at zero, to `out` [N].
+
+        x, v, out : (n, s) displacements [m], velocities [m/s] (None: without dampers), forces
+        """
         if self.dense is not None:
             np.matmul(self.dense[0], x, out=out)
             if self.damped and v is not None:

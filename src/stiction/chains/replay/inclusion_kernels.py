@@ -59,7 +59,10 @@ _CHANGE, _TIME, _PLACE, _VELOCITY, _DRIVE, _SLIP, _FRICTION = range(7)
 
 
 class States(NamedTuple):
-    """States of the trajectory; see `Trajectory`."""
+    """States of the trajectory: time (m,) [s], x [m], v [m/s] and modes -1, 0, 1 (m, n).
+
+    `follows` (m,) is whether no state is missing before a state.
+    """
 
     time: Floats
     x: Floats
@@ -84,8 +87,9 @@ class Loads(NamedTuple):
 class Model(NamedTuple):
     """Parameters of a chain, without a user's function, in the order of `Forces.numbers`.
 
-    They come from the chain itself, so that errors in the arrays of the method are detected.
-    `zero` is (n,) kinetic friction [N] at slip rate zero.
+    They come from the chain itself, so that errors in the arrays of the method are detected. Names
+    and units are those of `event_driven.state.Problem`. `zero` is (n,) kinetic friction [N] at slip
+    rate zero.
     """
 
     link_k: Floats
@@ -221,7 +225,7 @@ def _load(p: Model, segment: int, t: float) -> float:
 
 @kernel
 def _drive(p: Model, x: Floats, v: Floats, sample: int, i: int, t: float, load: float) -> float:
-    """Return the force on mass i without friction [N], at the state in a row of x and v."""
+    """Return the force on mass i without friction [N], at the state in row `sample` of x and v."""
     # walls at both ends: displacement and velocity 0
     last = p.load_vector.size - 1
     left_x = x[sample, i - 1] if i > 0 else 0.0

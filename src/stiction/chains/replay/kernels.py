@@ -4,7 +4,8 @@ The equation is m x'' = R - mode N mu for slipping masses, with the forces R of 
 load; a stuck mass moves with the belt. With friction independent of the slip rate the motion is a
 matrix exponential, summed by Chebyshev polynomials (see `linear`); with other friction it is
 integrated by a Runge-Kutta method of order 8 (see `smooth`). Both are independent of the Taylor
-series of the event-driven method. `replay.compare` and `blocks.replay_kernels` call them.
+series of the event-driven method. p is the `Problem` of `event_driven.state`. `replay.compare` and
+`blocks.replay_kernels` call them.
 
 Both kernels hold vectors of the chain in the rows of one work array. Column c belongs to mass
 c - 1; columns 0 and n + 1 belong to the walls and stay zero.
@@ -104,7 +105,10 @@ def linear_ends(
 
 @kernel
 def _sticks(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
-    """Return whether all masses stick; if so, write the end state: they move with the belt."""
+    """Return whether all masses stick in interval s; if so, write its end: they move with the belt.
+
+    time, start, mode, end : as for `linear_ends`
+    """
     n = mode.shape[1]
     for i in range(n):
         if mode[s, i] != 0:
@@ -129,10 +133,10 @@ def _first_polynomial(
 ) -> None:
     """Write the initial data of the series, for the rows from _FIRST_PAIR to _POSITION.
 
-    The first pair is P_0 of (x - x0, v / R), that is (0, v / R). The rows _GAIN, _FORCE and
-    _FORCE_RATE hold 1 / (m R^2), this times the force at the start, and times the rate of that
-    force over R. The end of `weight` gets sin and cos of each sine of the load, its terms of order
-    0.
+    Arguments are those of `linear_ends`, for interval s from t [s]. The first pair is P_0 of (x -
+    x0, v / R), that is (0, v / R). The rows _GAIN, _FORCE and _FORCE_RATE hold 1 / (m R^2), this
+    times the force at the start, and times the rate of that force over R. The end of `weight` gets
+    sin and cos of each sine of the load, its terms of order 0.
     """
     n = p.mass.size
     for r in range(_POSITION):
@@ -172,7 +176,10 @@ def _first_polynomial(
 def _next_polynomial(
     p: Problem, rate: float, k: int, old: int, now: int, new: int, work: Floats, weight: Floats
 ) -> None:
-    """Write the polynomial of order k + 1 from those of orders k and k - 1."""
+    """Write the polynomial of order k + 1 from those of orders k and k - 1.
+
+    old, now, new : first rows in `work` of the pairs of orders k - 1, k and k + 1
+    """
     n = p.mass.size
     # P_1 = B P_0, then P_{k+1} = 2 B P_k + P_{k-1}
     factor = 1.0 if k == 0 else 2.0
@@ -323,7 +330,10 @@ def _stage(
     s: int,
     work: Floats,
 ) -> None:
-    """Write the derivatives of x and v of stage j to rows _SLOPES + 2 j and _SLOPES + 1 + 2 j."""
+    """Write the derivatives of x and v of stage j to rows _SLOPES + 2 j and _SLOPES + 1 + 2 j.
+
+    t, h : start and length of the step [s], in interval s, whose ends are `span` [s]
+    """
     n, first, last = p.mass.size, span[0], span[1]
     # masses in the outer loop: sums over stages stay in registers
     for c in range(1, n + 1):

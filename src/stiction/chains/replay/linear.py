@@ -53,7 +53,7 @@ def rate_of(forces: Forces) -> float:
 
 
 def _batch(forces: Forces, intervals: Intervals) -> tuple[Floats, Floats]:
-    """Return displacements and velocities at the ends, by the series on (x - x0, v / R).
+    """Return (n, s) displacements and velocities at the ends, by the series on (x - x0, v / R).
 
     Only the change of x is summed, so that a large x0 loses no digits.
     """
@@ -95,7 +95,10 @@ class _Order:
         self._waves = _Waves(f, intervals.t0, rate) if p.amplitude.size else None
 
     def next(self, k: int, old: Floats, now: Floats, new: Floats) -> None:
-        """Write the next polynomial to `new`, (2, n, s)."""
+        """Write the polynomial of order k + 1 to `new` from those of orders k - 1 and k.
+
+        old, now, new : (2, n, s) polynomials of B applied to (x - x0, v / R)
+        """
         speed = now[1] * self._rate if self._f.damped else None
         self._f.pull(now[0], speed, new[1])
         if self._waves is not None:

@@ -69,7 +69,7 @@ def ends(forces: Forces, intervals: Intervals, parts: Floats) -> tuple[Floats, F
 
 
 def _batch(f: Forces, intervals: Intervals, parts: int) -> tuple[Floats, Floats]:
-    """Return displacements and velocities at the ends of intervals, after `parts` steps each."""
+    """Return (n, s) displacements and velocities at the ends, after `parts` steps each."""
     n, s = intervals.x.shape
     h = (intervals.t1 - intervals.t0) / parts
     own = f.segments.function is not None

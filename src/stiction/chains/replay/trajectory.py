@@ -1,7 +1,8 @@
 """States of the trajectory that an event-driven run records for its replay, in bounded memory.
 
-`replay.compare` integrates the motion again from each state to the next one. Checkpoints store the
-states under keys `trail_*`.
+The replay (`replay.compare`) verifies a run: it integrates the motion again, by another method,
+from each state (time, x, v, modes) to the next one. Checkpoints store the states under keys
+`trail_*`.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class TrajectoryRecorder:
 
 
 def _joined(parts: list[Samples], n: int = 0) -> Samples:
-    """Return the states of all parts as one; without parts, no states of n masses."""
+    """Return time, x, v, mode of all parts as one; without parts, no states of n masses."""
     if not parts:
         none = np.empty((0, n))
         return np.empty(0), none, none.copy(), none.astype(np.int8)

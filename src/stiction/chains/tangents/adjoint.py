@@ -1,8 +1,11 @@
 """Gradients of single quantities of an event-driven run: the adjoint equation, backward in time.
 
 One backward integration gives the derivatives of one quantity by all parameters, so that the cost
-does not grow with their number. The equations are in `adjoint_kernels`; `EventDriven.gradients`
-calls this module.
+does not grow with their number. Backward in time, s = t_end - t, the adjoint variables a, b = m g
+of the variations dx, dv obey da/ds = -K g, m dg/ds = a - C g - N mu' g, with stiffness K, damping
+C, slope mu' of friction and g = 0 in stick (`adjoint_kernels`). A direction is a parameter, or a
+component of the start, with respect to which derivatives are taken. `EventDriven.gradients` calls
+this module.
 """
 
 from __future__ import annotations
@@ -83,7 +86,7 @@ def event_driven_gradients(
 
 
 def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
-    """Return the derivatives of a quantity by the (2 n,) state at the end and the times of events.
+    """Return derivatives of a quantity by the state at the end (2 n,), and by the times of events.
 
     One of them is 1: the adjoint equation starts from them.
     """
@@ -104,7 +107,9 @@ def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
 def _without_derivative(
     chain: Chain, run: RecordedRun, start: Floats, parts: Directions
 ) -> tuple[npt.NDArray[np.bool_], list[NotDifferentiable]]:
-    """Return which directions have no derivative at the start or at rest, and why.
+    """Return (m,) which of m directions have no derivative at the start or at rest, and why.
+
+    start : (2 n, m) derivatives of the start; `parts` those of the coefficients
 
     The recorded run carries no directions, so that `event_kernels` cannot test them.
     """

@@ -123,7 +123,7 @@ def advance_recorded(
     r: Recording,
     t_end: float,
 ) -> int:
-    """Make steps until the recording is full; return the code of the reason to stop."""
+    """Make steps until the recording r is full; return the code of the reason to stop."""
     now = state.progress[0]
     code = PAUSE
     while r.filled[0] < r.time.size and code == PAUSE:
@@ -198,7 +198,8 @@ def go_back(
     Parameters
     ----------
     before, events : (n,) modes before the first of these steps, and number of events until then
-    seed : derivatives of the functional with respect to the times of the events
+    d, a, r, log : directions, adjoint variables and derivatives (updated), recorded steps, events
+    seed : (events,) derivatives of the functional with respect to the times of the events
     """
     # backward in time: first the motion of a step, then the events at its start
     for row in range(r.filled[0] - 1, -1, -1):
@@ -439,10 +440,12 @@ def _pass_event_back(
     load: float,
     seed: float,
 ) -> None:
-    """Apply the transposed saltation of an event; `mode` are the modes before it.
+    """Apply the transposed saltation of the event in entry `row` of the log.
 
     Parameters
     ----------
+    mode : (n,) modes before the event
+    segment, load : segment of the load, and its value then [N]
     seed : derivative of the functional with respect to the time of the event
     """
     i, before, after, rate = log.mass[row], log.before[row], log.after[row], log.rate[row]

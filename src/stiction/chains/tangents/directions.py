@@ -57,7 +57,7 @@ _LOAD = (
 
 
 def expanded(chain: Chain, to: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
-    """Return the names of all directions, and which of them belong to the start as a whole.
+    """Return the names of all m directions, and (m,) 1 for those of the start as a whole, else 0.
 
     `x0` stands for the 2 n components of the start. If they are varied as a whole, a mass in stick
     remains in stick and ignores the variation of its velocity, so that a shooting method may start
@@ -98,7 +98,7 @@ def laid_out(
     law: CompiledLaw,
     t_span: tuple[float, float],
 ) -> tuple[Directions, Floats, list[CompiledLaw]]:
-    """Return the directions, the (2 n, m) derivatives of the start, and compiled laws.
+    """Return m directions, the (2 n, m) derivatives of the start, and compiled laws.
 
     The directions hold addresses of these laws, so that the caller must keep them alive.
 
@@ -158,7 +158,8 @@ def _number_derivatives(
 ) -> tuple[dict[str, Any], Floats, list[Chain | None], Floats]:
     """Return derivatives of all coefficients and of the start, and the difference they come from.
 
-    The difference is given by chains with other values of the parameter, and their weights.
+    The difference is given by chains with other values of the parameter, and their weights; the
+    derivatives are a dictionary by the names of `Problem`, and (2 n,) of the start.
     """
     chains, weight = _neighbours(chain, name)
     by: dict[str, Any] = {key: np.zeros(np.shape(value)) for key, value in now.items()}

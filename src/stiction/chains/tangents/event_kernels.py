@@ -9,7 +9,9 @@ velocity of a mass that stops and sticks is then that of the belt. The caller is
 Arguments: p, s and `state` are those of `event_driven.state`; d, g and `log` (directions,
 variations, log) those of `tangents.state`. i is a mass from 0, c = i + 1 its column in arrays with
 walls, q a direction. t [s] is the time of the event, `load` the load there [N], `slope` its rate
-[N/s], `segment` its segment.
+[N/s], `segment` its segment. R, the drive, is the sum of all forces on a mass but friction, mu_s N
+its static bound, s the sign of slip and w the slip rate. `g.x_event`, `g.v_event` are the state
+just before the event, `g.mode` its modes, `g.x[q]`, `g.v[q]` the variations in direction q.
 Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
 """
 
@@ -179,7 +181,10 @@ def _bound_by(p: Problem, d: Directions, q: int, i: int) -> float:
 def at_start(
     p: Problem, d: Directions, g: Variation, log: Log, t: float, segment: int, mode: Ints
 ) -> None:
-    """Test the variations of masses with zero slip rate at the start; in stick set dv to dV."""
+    """Test the variations of masses with zero slip rate at the start; in stick set dv to dV.
+
+    mode : (n,) modes just after the start; V is the belt speed
+    """
     load = load_at(p, t, segment)
     for i in range(p.mass.size):
         bound = p.mu_static[i] * p.normal[i]
@@ -366,7 +371,10 @@ def find_undefined(p: Problem, d: Directions, g: Variation, log: Log, t: float, 
 
 @kernel
 def check_end(p: Problem, g: Variation, log: Log, t: float, segment: int, mode: Ints) -> None:
-    """Record an event at the end of the run: there the state has one-sided derivatives only."""
+    """Record an event at the end of the run: there the state has one-sided derivatives only.
+
+    mode : (n,) modes at the end, `g.mode` those before
+    """
     load = load_at(p, t, segment)
     for i in range(p.mass.size):
         bound = p.mu_static[i] * p.normal[i]

@@ -56,7 +56,10 @@ def unit_of(chain: Chain, name: str) -> str:
 
 
 def _parts(chain: Chain, name: str) -> list[tuple[str, int | None]]:
-    """Return the fields that a name leads through, each with its index or None."""
+    """Return the fields in a name, each with its index or None.
+
+    `load.parts[0].rate` gives [("load", None), ("parts", 0), ("rate", None)].
+    """
     found = []
     for part in str(name).split("."):
         match = _PART.fullmatch(part)

@@ -1,6 +1,7 @@
 """Event-driven runs of chains with first derivatives, by the variational equation.
 
-The variations dx, dv with respect to initial state and parameters obey the linearised equation of
+The variations dx, dv are the derivatives of displacements and velocities with respect to
+directions: components of the initial state, and parameters. They obey the linearised equation of
 motion between events (`series_kernels`) and jump by saltation matrices at events (`event_kernels`).
 `core.tangents` defines the results. `EventDriven.tangents` calls this module.
 """

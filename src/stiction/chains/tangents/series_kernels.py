@@ -5,7 +5,8 @@ Between events a variation (dx, dv) of a mass that slips obeys
     m dx'' = dT_right - dT_left + b df - kp dx - s N (dmu/dw s dw + dmu/dp) + dF/dp
 
 with the sign s of its slip rate w, and the change dF/dp of the force by the coefficients of the
-chain (mass, springs, dampers, load vector, normal force); in stick dv is the variation of the belt
+chain (mass, springs, dampers, load vector, normal force) with a parameter p; T are the link forces,
+b f the load, kp the plate springs, N the normal force; in stick dv is the variation of the belt
 speed. The Taylor series of the variation follows from the recursion of the motion, whose stencil
 couples neighbours only. `step_kernels` calls `prepare` and `propagate` in each step.
 
@@ -152,7 +153,7 @@ def _fit_law(
 
 @kernel
 def slip_speed_of(p: Problem, base: Floats, sign: int, i: int, tau: float) -> float:
-    """Return the slip speed of a mass at `tau` of its series."""
+    """Return the slip speed of mass i at `tau` of the series `base` (K, n + 2), K - 1 the order."""
     v = 0.0
     for k in range(base.shape[0] - 1, 0, -1):
         v = v * tau + k * base[k, i + 1]
@@ -195,7 +196,10 @@ def propagate(
     tau: float,
     count: int,
 ) -> None:
-    """Advance all variations by a step of length tau, whose `count` moving masses are listed."""
+    """Advance all variations by a step from t of length tau; `g.moving` lists `count` masses.
+
+    mode, segment : (n,) modes, and segment of the load in the step
+    """
     parts = 1
     if g.x.shape[0] > 0 and count > 0 and tau > _FARTHEST:
         # so long a step has a motion that is a polynomial; its variations may vibrate

@@ -3,6 +3,8 @@
 Each step of the motion is made by `chains.event_driven.step_kernels`. Then the variations are
 advanced over the same step: at events they jump by saltation matrices (`event_kernels`, which names
 the source), between events they obey the variational equation, in Taylor series (`series_kernels`).
+A variation is the derivative of the state (x, v) with respect to a direction, a component of the
+initial state or a parameter.
 `run` and `adjoint_kernels` call these kernels.
 
 Arguments: the run has the problem p, `state`, samples, events and work arrays s of

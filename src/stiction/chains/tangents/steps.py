@@ -1,7 +1,9 @@
 """Runs of the theta scheme with the derivatives of its discrete map.
 
-The steps are those of `theta.exact_kernels`; `theta_kernels` differentiates each of them by the
-implicit function theorem. `ThetaStepper.tangents` calls this module.
+The steps are those of `theta.exact_kernels`: each solves A w + mu N Sgn(w) containing q for the
+slip rates w. `theta_kernels` differentiates each of them, at a fixed set of sticking masses, by the
+implicit function theorem: A dw = dq - dA w - s d(mu N) in slip with sign s, dw = 0 in stick.
+`ThetaStepper.tangents` calls this module.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ A step solves for the slip rates w, with v_theta = V + w and x_theta = x + theta
 
     m (v_theta - v) / (theta h) = T_right - T_left + b f_theta + kp (plate - x_theta) - s N mu(|w|)
 
-in the set of masses that slip with signs s, and w = 0 in stick. Its derivative at a fixed set of
+in the set of masses that slip with signs s, and w = 0 in stick: link forces T, load b f, plate
+springs kp, friction mu N, belt speed V, step h. Its derivative at a fixed set of
 slipping masses is a linear equation whose tridiagonal matrix is the same for all directions. A mass
 that sticks after the step has the velocity of the belt. A variation is the derivative of the state
 with respect to a direction (`tangents.state`). `steps` calls the two kernels that advance a run.
@@ -337,7 +338,10 @@ def _own_force(
 def _friction_by(
     p: Problem, normal: Vector, mu_kinetic: Vector, d: Directions, q: int, i: int, w: float
 ) -> float:
-    """Return the derivative of N mu(|w|) at fixed slip."""
+    """Return the derivative of N mu(|w|) of mass i at fixed slip w, in direction q.
+
+    normal, mu_kinetic : (n,) N [N] and mu_k [1] of the masses
+    """
     if p.constant:
         by: float = d.normal[q, i] * mu_kinetic[i] + normal[i] * d.mu_kinetic[q, i]
         return by
@@ -363,7 +367,7 @@ def _heat_by(
     i: int,
     w: float,
 ) -> float:
-    """Return the derivative of the power N mu(|w|) |w| of friction in a step."""
+    """Return the derivative of the power N mu(|w|) |w| of friction on mass i, in direction q."""
     w_by = g.right[i] - d.belt[q]
     change = w_by if w > 0.0 else -w_by
     by = _friction_by(p, normal, mu_kinetic, d, q, i, w)

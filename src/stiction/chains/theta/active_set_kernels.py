@@ -10,8 +10,10 @@ known slip and separates the system, so each part of the chain between two stuck
 tested and solved again while it is in the caches. `update_kernels` then update the state and the
 ledger in a second pass. Passing all numbers of a run would take longer than a step of three masses,
 so these kernels receive only the few that they need: the number n of masses, the arrays f, m and
-`lists` of `state`, the load `pull` at theta [N], and the largest displacement `far` of the plate
-[m]. A part consists of the masses from `first` to before `last` (or `until`).
+`lists` of `state`, of whose rows `system_of(f)` gives the matrix A and the solution w,
+`trial_of(f)` the force q, the friction and its bounds, and `modes_of(m)` the modes; the load `pull`
+at theta [N], and the largest displacement `far` of the plate [m]. A part consists of the masses
+from `first` to before `last` (or `until`).
 """
 
 from __future__ import annotations
@@ -124,7 +126,10 @@ def correct_between_parts(
     i: int,
     left: int,
 ) -> tuple[bool, int]:
-    """Test stuck mass i between two parts; return whether its mode fits, and the corrections."""
+    """Test stuck mass i between two parts; return whether its mode fits, and the corrections.
+
+    left : number of masses in the list `later`, to which i is appended if its mode is corrected
+    """
     system = system_of(f)
     before = system.solution[i - 1] if i > 0 else 0.0
     verdict = complementarity_test(n, f, m, i, before, 0.0, system.solution[i + 1], pull, far)
@@ -237,7 +242,8 @@ def agrees(
 ) -> bool:
     """Write the friction on mass i; return whether mode and slip rate are complementary.
 
-    The test has no branch, because in a long chain branches on stick and slip are mispredicted.
+    `before`, w, `after` are the slip rates of masses i - 1, i, i + 1. The test has no branch,
+    because in a long chain branches on stick and slip are mispredicted.
     """
     mode = modes.trial[i]
     drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
@@ -259,7 +265,9 @@ def complementarity_test(
 ) -> int:
     """Write the friction on mass i; correct its mode if it violates complementarity.
 
-    Slip against its mode becomes stick; stick beyond its bound becomes slip along the drive.
+    `before`, w, `after` are the slip rates of masses i - 1, i, i + 1. Returns `_FITS`,
+    `_DEGENERATE` or `_CORRECTED`. Slip against its mode becomes stick; stick beyond its bound
+    becomes slip along the drive.
     """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     mode = modes.trial[i]

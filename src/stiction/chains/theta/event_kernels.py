@@ -2,7 +2,9 @@
 
 A step resolves the time of an event to its length h only. A reversal may appear as slip, stick,
 reversed slip in successive steps, and a stop as slip, reversed slip, stick. Either is reported as
-one event. The callers are `theta.integrator` and `blocks`.
+one event. A block of events (`state.Events`) has the columns TIME, PLACE (x), VELOCITY (v),
+FRICTION_BEFORE and FRICTION_AFTER of `values`, and MASS, MODE_BEFORE and MODE_AFTER of `changes`.
+Modes are -1 and 1 in slip, 0 in stick. The callers are `theta.integrator` and `blocks`.
 """
 
 from __future__ import annotations
@@ -93,6 +95,7 @@ def join(
 
     Parameters
     ----------
+    columns, mass, modes : (5, m), (m,), (2, m) output as in `joined`
     last : (n + 1,) index of the last event of each mass; -1 if there is none that can be joined
     made : number of events written before this block
 

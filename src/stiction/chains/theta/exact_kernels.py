@@ -12,8 +12,9 @@ iteration does not end, modes are corrected in two nested rounds: the inner one 
 slip+, the outer one between stick and slip-. Each round is monotone because A is an M-matrix, so
 that it cannot cycle (Bokanowski, Maroso, Zidani 2009). `theta.integrator` and
 `blocks.theta_kernels` call these kernels. Arrays of masses are rows of `f` and `m` (`state`):
-`trial.friction` is the friction force [N], `trial.hold` the bound of stick [N], and in slip
-friction is resistance + slope |w|.
+`system.solution` is w, `trial.force` q, `trial.friction` the friction force [N], `trial.hold` the
+bound of stick [N], and in slip friction is resistance + slope |w|. p is the `Problem`, `now` the
+`Progress`, `pull` the load at theta [N]; slip+ and slip- are the modes 1 and -1.
 """
 
 from __future__ import annotations
@@ -79,7 +80,10 @@ _LEAST_PIVOT = 0.1
 
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with constant friction in slip; return why it stops."""
+    """Advance by at most `steps` steps with constant friction in slip; return why it stops.
+
+    The return codes are DONE to NOT_FINITE of `step_kernels`.
+    """
     segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
@@ -140,7 +144,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that depends on slip rate or states.
 
-    Return the code of the reason to stop.
+    Return the code of the reason to stop, DONE to NOT_FINITE of `step_kernels`.
     """
     segments, sines, f, m, lists, law, progress = work
     now = progress[0]
@@ -275,7 +279,7 @@ def solve_modes(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
 
 @kernel
 def correct(p: Problem, f: Floats, m: ModeArray, side: int) -> int:
-    """Correct the modes that violate complementarity; return their number.
+    """Correct the modes that violate complementarity; return the number of corrected modes.
 
     `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
     """
@@ -299,7 +303,7 @@ def correct(p: Problem, f: Floats, m: ModeArray, side: int) -> int:
 
 @kernel
 def solve_again(p: Problem, f: Floats, m: ModeArray, now: Progress) -> None:
-    """Factorise for the corrected modes and solve again."""
+    """Factorise for the corrected modes and solve again; the results are those of `solve_modes`."""
     factorise(p.n, f, modes_of(m).trial)
     solve_modes(p, f, m, now)
 
@@ -323,7 +327,7 @@ def decide_in_nested_rounds(
 
 @kernel
 def slack(p: Problem, f: Floats, pull: float) -> None:
-    """Write the rounding error of the force on each mass, within which a bound is not exceeded.
+    """Write the rounding error [N] of the force on each mass, within which no bound is exceeded.
 
     Without it modes at a degenerate threshold could cycle.
     """
@@ -499,7 +503,7 @@ def secant(p: Problem, f: Floats) -> float:
 
 @kernel
 def nested(p: Problem, f: Floats, m: ModeArray, now: Progress, last: int) -> bool:
-    """Decide the modes for friction that is monotone in slip; false at the limit of solves.
+    """Decide the modes for friction that is monotone in slip; false at `last`, the limit of solves.
 
     Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,
     because every round is monotone for an M-matrix.

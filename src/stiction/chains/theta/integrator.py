@@ -1,5 +1,7 @@
 """Integrator of the theta schemes: the loop over kernel calls, checkpoints, and the history.
 
+A step of length h solves for the slip rates w at t + theta h: A w + friction(w) contains q, with
+A = M / (theta h) + C + theta h (K + K_plate), and q of all forces but friction (`step_kernels`).
 The kernels advance many steps per call. Once all masses stick for good the run ends early, because
 nothing but the load changes; the remaining samples are written from the equilibrium. `theta.run`
 uses this class for `ThetaStepper` and `RegularizedTheta`.

@@ -1,8 +1,10 @@
 """Set-up of a theta run: arrays of kernels, modes at the start, and the first sample.
 
-The arrays are the tuples of `state`. A mass with zero slip rate sticks at the start if the force on
-it is within its static bound. `theta.integrator` and `blocks.theta` call these functions before the
-first step.
+A step of length h solves A w + friction(w) contains q for the slip rates w at t + theta h, with
+A = M / (theta h) + C + theta h (K + K_plate): masses M, damping C and stiffness K of the links,
+stiffness K_plate of the plate springs. The arrays are the tuples of `state`. A mass with zero slip
+rate sticks at the start if the force on it is within its static bound. `theta.integrator` and
+`blocks.theta` call these functions before the first step.
 """
 
 from __future__ import annotations
@@ -291,7 +293,10 @@ def begin_work(
     friction: Floats,
     load: Floats,
 ) -> None:
-    """Write initial modes, friction [N] and load [N] to the arrays of a run, or of many."""
+    """Write initial modes, friction and load to the arrays of a run, or of many.
+
+    mode, friction, load : (..., n), (..., n) [N], (...) [N]; ... is empty for one run
+    """
     from stiction.chains.theta.state import KINETIC, STORED
 
     n, t, now, motion = p.n, p.t_start, work.progress, work.motion

@@ -6,7 +6,9 @@ with the slip rate u at the start of the step, the forces F and the matrix B of 
 the smoothed sign phi of width eps. This is the residual of the formulas sheet, section 5, in the
 unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks the factor theta. With
 theta = 0 the step is explicit and needs no solve. `integrator` calls `advance_smooth`. In the code
-`system.solution` is w, `trial.force` F, `system.rhs` G, and `trial.rate_change` the Newton step.
+`system.solution` is w, `trial.force` F, `system.rhs` G, and `trial.rate_change` the Newton step. M
+has the masses m, N are normal forces, mu is the friction coefficient, V the belt speed, h the step.
+p is the `Problem`, `now` the `Progress`; f and m hold the rows that `state` names.
 """
 
 from __future__ import annotations

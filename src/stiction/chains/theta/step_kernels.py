@@ -5,12 +5,13 @@ x_theta = x + theta h (V + w) the scheme of the formulas sheet, section 5, reads
 
     M dv / h + B w - F + friction(w) = 0,      B = C + theta h (K + K_plate),
 
-where F is the sum of all forces at x + theta h V and v = V, and dv = (w - u) / theta the change of
-velocity in the step, with the slip rate u at its start. B acts through link elongations, so a
-rigid motion of stiff chains loses no digits. `exact_kernels` solve for w with the set-valued law,
-`smooth_kernels` with a regularised one; `update_kernels` update the state and the ledger. `state`
-names the rows of the arrays `f` and `m`. In all kernels p is the `Problem`, `now` the `Progress`,
-`pull` the load f_theta [N], and `step` the number of the step from 0.
+with masses M, dampers C, springs K and plate springs K_plate, where F is the sum of all forces at x
++ theta h V and v = V, and dv = (w - u) / theta the change of velocity in the step, with the slip
+rate u at its start. B acts through link elongations, so a rigid motion of stiff chains loses no
+digits. `exact_kernels` solve for w with the set-valued law, `smooth_kernels` with a regularised
+one; `update_kernels` update the state and the ledger. `state` names the rows of the arrays `f` and
+`m`. In all kernels p is the `Problem`, `now` the `Progress`, `pull` the load f_theta [N], and
+`step` the number of the step from 0.
 """
 
 from __future__ import annotations
@@ -247,7 +248,10 @@ def record_wrong_slip(now: Progress, slip: float, t: float) -> None:
 
 @kernel
 def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
-    """Return twice the energy of plate springs, that of its change, and the work of the plate."""
+    """Return sum k_p d^2 [J], sum k_p d'^2 [J/s^2], and the work of the plate in the step [J].
+
+    d, d' : elongations of the plate springs k_p after the step, and their rates
+    """
     stored = rate_stored = work = 0.0
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
     place = p.plate_speed * (p.t_start + (step + 1) * p.h)
@@ -331,7 +335,10 @@ def save_samples(
     now: Progress,
     saved: Saved,
 ) -> None:
-    """Save the samples inside the last step, by linear interpolation between its ends."""
+    """Save the samples inside the last step, by linear interpolation between its ends.
+
+    law : (n, numbers) parameters and states of each contact; OLD states are those before the step
+    """
     masses, motion, trial, modes = masses_of(f), motion_of(f), trial_of(f), modes_of(m)
     t, old = time_after(p, now.step - 1), p.first_state + OLD * p.n_state
     sample = now.saved

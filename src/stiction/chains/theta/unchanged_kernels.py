@@ -4,8 +4,9 @@ Most steps of a short chain keep all modes; passing the arguments of the general
 longer than such a step. These kernels make successive steps without a mode change. The first step
 with a mode change, a save time or a new load segment is left to the general kernels
 (`exact_kernels`, the caller). Operations and their order are the same in both, so that results do
-not depend on the kernel. The equation of a step is in `step_kernels`, its solution by the Thomas
-algorithm in `active_set_kernels`; `state` names the rows of f and m.
+not depend on the kernel. A step solves A w + mu N Sgn(w) containing q for the slip rates w, with a
+tridiagonal A (`step_kernels`), by the Thomas algorithm (`active_set_kernels`). p is the `Problem`,
+`now` the `Progress`; `state` names the rows of f and m.
 """
 
 from __future__ import annotations

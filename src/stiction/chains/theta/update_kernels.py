@@ -5,9 +5,10 @@
 
     x = x + h (V + w),      u = u + (w - u) / theta,      u = 0 in stick
 
-of displacements and of slip rates u over a belt of speed V, adds the energies of the step and
-records events. A single pass over the masses reads memory once; memory traffic decides the time of
-long chains.
+of displacements x and of slip rates u over a belt of speed V in a step of length h, adds the
+energies of the step and records events. A single pass over the masses reads memory once; memory
+traffic decides the time of long chains. p is the `Problem`, `now` the `Progress`; `state` names the
+rows of f and m: w is `system.solution`, and the friction force `trial.friction`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Figures of faults: speed and friction over time, the loop of a cycle, slip along the fault.
 
-They are drawn from the saved variables of a run (`faults.outcome`): the trace of the fastest cell,
-slip at saved times, and slip at events. `stiction plot` and `run.plot` call `figures_of`.
+They are drawn from the saved variables of a run (`faults.outcome`): the trace of the fastest cell
+(samples in time of the cell of the largest slip speed), slip at saved times, and slip at events.
+A rupture lasts from an onset to the next arrest, the times when the largest slip speed rises above
+and falls below `Cycles.seismic`. `stiction plot` and `run.plot` call `figures_of`.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ class FaultFigures(Figures):
     def cycles(self) -> PaperFigure:
         """Return speed and friction of the fastest cell over time, with the onsets of ruptures.
 
-        A sample is drawn as constant until the start of the step that ends at the next one.
+        The trace has a sample at the end of each step that changed the fastest cell. Curves are
+        constant from a sample to the start of the step that ends at the next sample.
 
         Verified by: tests/unit/faults/test_figures.py::test_a_sample_holds_until_the_next_step
         """
@@ -103,7 +106,9 @@ class FaultFigures(Figures):
         return movie_of(self.run, times_of(self.run, count))
 
     def slip(self) -> PaperFigure:
-        """Return slip along the fault: lines coloured by time, and bands of ruptures.
+        """Return slip along the fault: lines coloured by time; areas show ruptures.
+
+        The slip at an onset and at the next arrest bound an area.
 
         Lines are saved states and states at events, about equally spaced in slip, not in time.
 

@@ -1,6 +1,8 @@
 """Movies: slip and speed along a fault; the block of a spring slider and its cycle.
 
-Arrays of a movie have f frames first. `figures.FaultFigures.movie` calls `movie_of`.
+Arrays of a movie have f frames first. `between(time, knots, values)` interpolates linearly in time.
+The trace of a run has samples of the fastest cell, the cell of the largest slip speed.
+`figures.FaultFigures.movie` calls `movie_of`.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
 
 
 def _fastest(run: Run, time: Floats) -> Floats:
-    """Return (f,) log10 of the largest speed [m/s]: of saved states, and traced in between."""
+    """Return (f,) log10 of the largest speed [m/s], from the saved states and the trace."""
     knots, traced = _trace(run, "speed")
     speed = np.append(_values(run, "slip_speed").max(axis=1), traced)
     knots, first = np.unique(np.append(run.time, knots), return_index=True)
@@ -113,7 +115,11 @@ def _seismic(run: Run) -> float:
 
 
 def _fast(run: Run, time: Floats) -> Bools:
-    """Return (f, cell) whether a cell ruptures: by saved speeds, and by slip within events."""
+    """Return (f, cell) whether a cell ruptures, for the drawn cells.
+
+    It does if its saved speed, interpolated in time, exceeds `seismic`, or if its mean speed from
+    an onset to the next arrest does.
+    """
     cells = style.few(_cells(run), _MOST_CELLS)
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
     fast = np.asarray(between(time, run.time, logs) > np.log10(_seismic(run)))

@@ -125,7 +125,10 @@ def read_curve(
 def _made(
     made: dict[str, Floats], normal_force: float | None, title: str, names: Sequence[str]
 ) -> Curve:
-    """Return the curve of the cleaned rows."""
+    """Return the curve of the cleaned rows.
+
+    normal_force, title, names : number [N] or None, name of the curve, names of all columns
+    """
     cleaned: list[str] = []
     made = _complete(made, cleaned)
     made = _in_order(made, cleaned)
@@ -154,7 +157,10 @@ def _made(
 
 
 def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[int, str]]:
-    """Return for each quantity the index of its column and the unit in its header."""
+    """Return {quantity: (index of its column, unit in its header or "")}.
+
+    names : headers of all columns; `columns` is {quantity: name of its column}, as given
+    """
     roles: dict[str, tuple[int, str]] = {}
     parsed = [_parts(name) for name in names]
     for role, wanted in columns.items():

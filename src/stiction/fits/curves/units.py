@@ -100,7 +100,10 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
 
 
 def _parsed(unit: str) -> tuple[float, Dimension] | None:
-    """Return factor and dimension of a product of units; None if a unit is unknown."""
+    """Return factor and dimension of a product of units; None if a unit is unknown.
+
+    "kN/mm" gives (1e6, (1, 0, -2)): 1e6 N/m, in kilogram, metre and second.
+    """
     text = unit.strip().translate(_MICRO).replace(" ", "*")
     parts = re.split(r"([*/])", text)
     factor, powers, over = 1.0, [0, 0, 0], False
@@ -119,7 +122,7 @@ def _parsed(unit: str) -> tuple[float, Dimension] | None:
 
 
 def _single(name: str) -> tuple[float, Dimension] | None:
-    """Return factor and dimension of one unit with its prefix."""
+    """Return factor and dimension of one unit with its prefix; None if it is unknown."""
     for table in (_BASE, _OTHERS):
         if name in table:
             return table[name]

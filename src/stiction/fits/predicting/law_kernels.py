@@ -2,10 +2,12 @@
 
 A law is given by a code, a vector p of parameters and one state z: the bristle deflection [m]
 (Dahl, LuGre), the hysteretic variable (Bouc-Wen), the contact age [s] (ageing Coulomb), or
-ln(theta) (rate and state). The kernels compute the coefficient of friction, the rate of the state,
-and the exact solution of the state equation at constant slip speed. With the exact solution,
-imposed slip is integrated without truncation error. `slip_kernels` calls it for imposed slip;
-`spring_kernels` integrates the rates for a slider behind a spring.
+ln(theta) (rate and state). The laws are those of `laws.presliding`, `laws.rate_and_state` and
+`laws.stribeck`; the comments in `coefficient` and `state_rate` repeat their equations. The kernels
+compute the coefficient of friction, the rate of the state, and the exact solution of the state
+equation at constant slip speed. With the exact solution, imposed slip is integrated without
+truncation error. `slip_kernels` calls it for imposed slip; `spring_kernels` integrates the rates
+for a slider behind a spring.
 
 p is (N_PARAMETERS,); the comments at the codes name its entries. Units: sigma0 1/m; sigma1, sigma2,
 viscous s/m; v_scale, speed0 m/s; length m; time s; beta, gamma 1/m^power; all others 1. power is 1
@@ -74,7 +76,7 @@ def stribeck_level(p: Vector, v: float) -> float:
 
 @kernel
 def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
-    """Return dz/dt of a presliding law at the slip velocity w, whose sign is s.
+    """Return dz/dt of a presliding law (Dahl, LuGre, Bouc-Wen) at slip velocity w of sign s.
 
     Source: Dahl 1968; Canudas de Wit et al. 1995, eq. (2), for LuGre; Wen 1976 for Bouc-Wen.
     """

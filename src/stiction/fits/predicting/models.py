@@ -214,7 +214,7 @@ class Predictor:
         return Predicted(np.where(self.sticks, 0.0, out * self.normal), bound)
 
     def _bound_and_coefficient(self, fields: Mapping[str, float]) -> tuple[float, Floats]:
-        """Return the static coefficient, and the kinetic coefficient at the rows."""
+        """Return the static coefficient, and (n,) the kinetic coefficient at the rows."""
         if self.name not in _STATELESS:
             cls: Any = self.law
             law = cls(**fields)
@@ -230,7 +230,7 @@ class Predictor:
         return static, np.asarray(weakened + viscous * v)
 
     def _kernel_law(self, fields: Mapping[str, float]) -> tuple[int, Floats, float]:
-        """Return code, parameters and initial state of the law for the kernels."""
+        """Return code, parameters (N_PARAMETERS,) and initial state of the law for the kernels."""
         code, names, start = _STATE_LAWS[self.name]
         p = np.zeros(lk.N_PARAMETERS)
         p[: len(names)] = [fields[name] for name in names]

@@ -27,6 +27,7 @@ def follow_slip(
     z : state at the first row
     dt, dx : (n,) time [s] and slip [m] since the previous row; not used at the first row
     speed : (n,) slip velocity at the rows [m/s]
+    out : (n,) output
     """
     for i in range(out.size):
         if i > 0:

@@ -6,7 +6,8 @@ The classical Runge-Kutta method of order 4 integrates (u, w, z). Events (onset 
 reversal, zero deflection) are located within a step. The step is a fraction of the fastest time
 scale and depends continuously on all parameters, so that finite differences of the force are smooth
 between events. `law_kernels` has the laws and their sources. Without mass, and for rate and state,
-the derivative of the force balance replaces the equation of motion; then N mu + eta V = k u holds.
+the derivative of the force balance replaces the equation of motion; then N mu + eta V = k u holds,
+with the slip speed V and the impedance eta (radiation damping).
 `models.Predictor` calls `follow_spring` and `massless_stick_slip`.
 """
 
@@ -213,7 +214,7 @@ def _step_to_event(
     w: float,
     z: float,
 ) -> tuple[float, float, float, float]:
-    """Take a step of at most `h` that ends at the first event; return its length and the state.
+    """Take a step of at most `h` that ends at the first event; return its length [s] and u, w, z.
 
     Events: w = 0 (stop or reversal), and z = 0 of Bouc-Wen, where its rate has a kink.
     """
@@ -244,7 +245,9 @@ def _sign(w: float, rate: float) -> float:
 
 @kernel
 def _stick_time(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[float, float]:
-    """Return the duration of stick, at most `left`, and the extension at its end.
+    """Return the duration of stick [s], at most `left` [s], and the extension at its end [m].
+
+    drive, u : speed of the end of the spring [m/s], and extension at the start [m]
 
     Verified by: tests/unit/fits/test_spring_kernels.py::test_a_falling_normal_force_ends_stick
     """
@@ -358,9 +361,11 @@ def massless_stick_slip(
 ) -> int:
     """Set `out` to the spring force on a massless slider with two coefficients; return events.
 
-    `p` holds mu_static and mu_kinetic. Each slip is the limit of vanishing mass: the force falls
-    from mu_static N to (2 mu_kinetic - mu_static) N, by conservation of energy, and the slider
-    sticks again. With equal coefficients the slider slips steadily at the bound.
+    `p` holds mu_static and mu_kinetic, `force` is the spring force at the first row [N]; dx (n,) is
+    the displacement of the end since the previous row [m], `normal` (n,) the normal force [N]. Each
+    slip is the limit of vanishing mass: the force falls from mu_static N to (2 mu_kinetic -
+    mu_static) N, by conservation of energy, and the slider sticks again. With equal coefficients
+    the slider slips steadily at the bound.
     """
     mu_static, mu_kinetic = p[0], p[1]
     events = 0
