@@ -500,7 +500,10 @@ def _hold(
 def _turn(
     flat: Flat, end: Turned, node: int, frame: int, history: tuple[list[float], list[float]]
 ) -> list[Drive]:
-    """Apply a rotating clamp; return the motion of its frame, and the sliding node if any."""
+    """Apply a rotating clamp; return the motion of its frame, and the sliding node if any.
+
+    node, frame : slots of the end node, and of the frame of the clamp; history as of `_hold`
+    """
     drive = Drive.table()[0]
     drive.slot, drive.is_frame, drive.first = frame, 1, len(history[0])
     axis = np.asarray(end.axis)
@@ -526,7 +529,11 @@ def _fix_node(flat: Flat, slot: int) -> None:
 def _load(
     flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
 ) -> list[Load]:
-    """Add the constant forces of a rod to `constant`; return its other loads."""
+    """Add the constant forces of a rod to `constant`; return its other loads.
+
+    start : first slot of the rod
+    history : times and factors of all loads so far, to which those of the rod are appended
+    """
     rows: list[Load] = []
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:

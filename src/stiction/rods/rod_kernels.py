@@ -4,6 +4,12 @@ All rods stand one after another in arrays (component, slot). A slot has one nod
 from this node to that of the next slot; the last slot of a rod has no stiffness. So every loop runs
 over all rods without a branch. Vectors have the rows x, y, z, quaternions w, x, y, z.
 
+The elastic energy is the sum of ds/2 (g - e3) . S (g - e3) over elements of rest length ds, with
+the strain g = (r_next - r) / ds in the directors and S = diag(kGA, kGA, EA), and of
+1/2 (phi - phi_0) . B (phi - phi_0) over joints, with the rotation vector phi between neighbouring
+elements, phi_0 that without load, and B = diag(EI1, EI2, GJ) over the length of the joint. Forces
+and torques are minus its derivatives.
+
 Symbols: r position of a node [m], q quaternion of the frame of an element, d3 its third director,
 v velocity of a node [m/s], p angular momentum of an element in space over its inertia about a
 diameter [1/s]. For a round section the angular velocity is p - (p . d3) d3 / 2. A kick changes v

@@ -160,7 +160,10 @@ def slip_rate_at_constant_velocity(
 
 @kernel
 def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[float, float]:
-    """Return component a of the velocity at s, by the four weights b, and its derivative by s."""
+    """Return component a of the velocity at s, by the four weights b, and its derivative by s.
+
+    start : slot of the first of the four nodes around s
+    """
     x = s - math.floor(s)
     y = 1.0 - x
     v0, v1, v2, v3 = v[a, start], v[a, start + 1], v[a, start + 2], v[a, start + 3]
@@ -184,7 +187,8 @@ def solve_forces(
 ) -> None:
     """Solve for the forces of all closed contacts, and the pending modes, by block Gauss-Seidel.
 
-    av, ap : rates of v and p, without contacts on entry, with contacts on return
+    av, ap : (3, slots) rates of v and p, without contacts on entry, with contacts on return
+    workspace, tally : (10,) work array; counters of sweeps
     """
     contacts = contact_set.contacts
     closed, has_friction = count_closed(contacts), False

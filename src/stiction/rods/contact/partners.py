@@ -1,8 +1,10 @@
 """Rigid partners of rods in contact: cylinders, spheres and planes, fixed or with given motion.
 
 A partner moves as a rigid body about its pivot, with constant velocities or velocities that grow
-linearly in a time `rise`. `points` are nodes of the contact kernels (`assembly`): of the axis of a
-cylinder, the centre of a sphere, and origin and two edges of a plane.
+linearly in a time `rise`: its displacement is `velocity` tau(t) and its rotation vector
+`angular_velocity` tau(t), with tau = t^2 / (2 rise) up to t = rise and t - rise / 2 after. `points`
+are nodes of the contact kernels (`assembly`): of the axis of a cylinder, the centre of a sphere,
+and origin and two edges of a plane.
 """
 
 from __future__ import annotations

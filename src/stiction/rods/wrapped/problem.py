@@ -5,8 +5,9 @@ forces [N], one normal and two tangential components. At the end of a step
 
     f_elastic + f_loads + f_contacts(lambda) - (p - p_0) / h - C w = 0
 
-for forces and torques, the last two terms, inertial forces and drag, in motion only (`inertia`);
-the contacts obey Signorini's and Coulomb's laws (`contact.laws`). A semismooth Newton method solves
+for forces and torques. The last two terms are in motion only (`inertia`): rates of the momenta p,
+p_0 at the start of the step of length h, and drag, the coefficients C times the velocities w. The
+contacts obey Signorini's and Coulomb's laws (`contact.laws`). A semismooth Newton method solves
 both together, with a sparse LU factorisation. Only closed contacts enter; contacts close and open
 when forces balance to 1e-3 (docs/decisions/41). `stepper` calls `WrappedProblem.newton`.
 """
@@ -104,7 +105,14 @@ class Solution(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What a step starts from, and what acts at its end."""
+    """What a step starts from, and what acts at its end.
+
+    start : rods at the start, moved with each body
+    loads : (2, 3, slots) forces [N] and torques [N m] of the loads at the end
+    places : poses of the bodies at the end
+    mu, viscosity, stiffness : of the contact laws, see `laws`
+    drag : artificial resistance of nodes, see `newton` [N/m]
+    """
 
     start: Reference
     loads: Floats
@@ -119,6 +127,9 @@ class _Given(NamedTuple):
 class _Trial(NamedTuple):
     """Residuals of a configuration: of forces and torques `right`, and of laws.
 
+    at, traction : geometry of the k contacts, and their forces (k, 3) [N]
+    closed : (k,) whether a contact is taken as closed
+    right : (6 slots,) unbalanced forces and torques of the unknowns [N], [N m]
     size : norm of both, with torques over the element length [N]
     """
 
@@ -131,7 +142,11 @@ class _Trial(NamedTuple):
 
 
 class _Moved(NamedTuple):
-    """An end that moves like a rigid body: its slots, and where they are at the start."""
+    """An end that moves like a rigid body.
+
+    nodes, frames : slots that move with it
+    r, q : their positions [m] and quaternions at the start
+    """
 
     end: Driven
     nodes: tuple[int, ...]

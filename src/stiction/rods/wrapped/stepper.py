@@ -1,9 +1,10 @@
 """Steps of rods along a history of loads, ends and bodies: equilibria, or motion.
 
-`problem` solves for the state at the end of a step. A step that fails is halved; after few
-iterations the next one is longer. The first equilibrium is the end of a motion against artificial
-drag. Work and friction heat are trapezoidal sums over steps. `outcome.run_wrapped` calls
-`Stepper.run`. Source: docs/decisions/41-wrapped-rods.md.
+`problem` solves for the state at the end of a step: balance of forces with Signorini's and
+Coulomb's laws. A step that fails is halved; after few iterations the next one is longer. The first
+equilibrium is the end of a motion against artificial drag. Work and friction heat are trapezoidal
+sums over steps. `outcome.run_wrapped` calls `Stepper.run`. Source:
+docs/decisions/41-wrapped-rods.md.
 """
 
 from __future__ import annotations
@@ -87,9 +88,12 @@ _LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
 
 
 class _Energies(NamedTuple):
-    """Stored energy; work, (contact,) heat of friction, and heat of drag since the start [J].
+    """Energies at a time, sums from the start [J].
 
-    With inertia: kinetic energy, and what implicit Euler dissipates since the start.
+    stored : elastic energy
+    work, drag : work of loads, supports and bodies; heat of drag
+    heat : (contact,) heat of friction
+    kinetic, scheme : with inertia: kinetic energy; what implicit Euler dissipates
     """
 
     stored: float
@@ -103,7 +107,10 @@ class _Energies(NamedTuple):
 class _Balance(NamedTuple):
     """Forces at a state, its supports, and energies with what the step to it loses [J].
 
-    forces : of loads and supports, of bodies, and tractions
+    forces : (2, 3, slots) of loads and supports; (partner, 2, 3) of bodies, with moments about
+        their pivots; (contact, 3) of contacts [N], [N m]
+    supports : (2, 3, slots) forces and torques of the supports [N], [N m]
+    lost : energy lost in the step [J]
     inertial : (2, 3, slots) inertial forces and torques, zero without inertia [N], [N m]
     exchanged : sum of the absolute works of loads and supports at all nodes in the step [J]
     """
