@@ -1,9 +1,11 @@
 """The model of rigid bodies in the plane: bodies, supports, gravity, friction and restitution.
 
 `RigidBodies` has bodies of finite mass and supports whose motion is given. Where surfaces touch,
-Signorini's condition, Coulomb's law and an impact law hold. The classes only check and store the
-input: `mechanics.Mechanics` converts it to arrays, and the methods of `methods` compute the motion.
-A place is (x, y, angle) [m], [rad], a velocity (v_x, v_y, spin) [m/s], [rad/s].
+with normal and tangential impulses r_n, r_t and velocities u_n, u_t, hold Signorini's condition
+0 <= r_n _|_ u_n >= 0, Coulomb's law |r_t| <= mu r_n, against u_t at its bound, and an impact law,
+such as u_n+ = -e u_n- with the restitution e. The classes only check and store the input:
+`mechanics.Mechanics` converts it to arrays, and the methods of `methods` compute the motion. A
+place is (x, y, angle) [m], [rad], a velocity (v_x, v_y, spin) [m/s], [rad/s].
 """
 
 from __future__ import annotations

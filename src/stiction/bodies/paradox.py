@@ -6,7 +6,9 @@ effective mass,
 
     p = W_nn - mu s W_nt <= 0,   W_nn = sum 1 / m + a_t^2 / I,   W_nt = -sum a_t a_n / I,
 
-with the direction s of slip and sums over both bodies, whose arms to the contact are a. Groups of
+with the coefficient of friction mu, the direction s of slip, and sums over both bodies of mass m
+and moment of inertia I. a_n and a_t are normal and tangential components of their arms to the
+contact. Groups of
 contacts with such a contact are examined as `EventDriven` examines them at an event: all modes are
 enumerated (`event_driven.modes`). `run.Stepper` calls `paradoxes` at the end of each step.
 

@@ -6,9 +6,9 @@ touch. Where surfaces approach, impulses follow (`impacts`); then the contact la
 accelerations gives the modes of the contacts with a normal velocity of zero (`modes`). Velocities
 are projected onto the constraints of closed contacts, which removes rounding.
 
-Impacts of decreasing hops accumulate: with the restitution e the times of successive hops are a
-geometric series. A hop below `HOP` is replaced by a closed contact, and the end of the series is
-recorded as an accumulation.
+A hop is the flight of a contact between two impacts. Impacts of decreasing hops accumulate: with
+the restitution e the times of successive hops are a geometric series. A hop below `HOP` is replaced
+by a closed contact, and the end of the series is recorded as an accumulation.
 
 A state has places q (n, 3): x, y [m], angle [rad], and velocities v (n, 3); times count from the
 start of the run. `methods.EventDriven.solve` calls `solve_events`.

@@ -1,8 +1,11 @@
 """The model of rigid bodies in space: bodies, supports, gravity, friction and restitution.
 
 The classes check and store the input; `space.mechanics.SpatialMechanics` converts it to arrays, and
-`methods.TimeStepper` computes the motion. Vectors have components x, y, z in the axes of space;
-orientations are quaternions (w, x, y, z). `bodies.model` has the same classes for the plane.
+`methods.TimeStepper` computes the motion. Where surfaces touch, with normal and tangential
+impulses r_n, r_t and velocities u_n, u_t, hold Signorini's condition 0 <= r_n _|_ u_n >= 0,
+Coulomb's law |r_t| <= mu r_n, against u_t at its bound, and an impact law, such as u_n+ = -e u_n-
+with the restitution e. Vectors have components x, y, z in the axes of space; orientations are
+quaternions (w, x, y, z). `bodies.model` has the same classes for the plane.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The sequence of methods that solves a frictional contact problem.
 
-Sweeps of the Gauss-Seidel method determine which contacts are open, stick or slip; the semismooth
+The problem is u = W r + q with Signorini's conditions and Coulomb's law between forces r [N] and
+velocities u [m/s] of contacts; a sweep solves for each contact in turn. Sweeps of the Gauss-Seidel
+method determine which contacts are open, stick or slip; the semismooth
 Newton method then converges in a few steps. In a large problem a linear system takes as long as
 hundreds of steps of the accelerated projected gradient, which then come first. If both fail, all
 modes of up to three contacts in the plane are enumerated; then the proximal point method follows,

@@ -9,7 +9,8 @@ Gauss-Seidel sweeps over the contacts, with the local laws of `local_coulomb_ker
 
 Common arguments, as in `contact.kernels`: r, q, v, p (3 or 4, slots) nodes, quaternions, velocities
 and momenta over inertia, mobility (3, slots) inverse masses and inertias, k one contact, with its
-separation D, normal n, tangents t1, t2 and positions s1, s2 of the closest points.
+separation D, normal n, tangents t1, t2 and positions s1, s2 of the closest points; av, ap
+(3, slots) rates of v and p, `workspace` (10,), `tally` counters of sweeps.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -188,7 +189,6 @@ def solve_forces(
     """Solve for the forces of all closed contacts, and the pending modes, by block Gauss-Seidel.
 
     av, ap : (3, slots) rates of v and p, without contacts on entry, with contacts on return
-    workspace, tally : (10,) work array; counters of sweeps
     """
     contacts = contact_set.contacts
     closed, has_friction = count_closed(contacts), False
