@@ -8,9 +8,9 @@ effective mass,
 
 with the coefficient of friction mu, the direction s of slip, and sums over both bodies of mass m
 and moment of inertia I. a_n and a_t are normal and tangential components of their arms to the
-contact. Groups of
-contacts with such a contact are examined as `EventDriven` examines them at an event: all modes are
-enumerated (`event_driven.modes`). `run.Stepper` calls `paradoxes` at the end of each step.
+contact. Groups of contacts with such a contact are examined as `EventDriven` examines them at an
+event: all modes are enumerated (`event_driven.modes`). `run.Stepper` calls `paradoxes` at the end
+of each step.
 
 Source: Genot, Brogliato 1999, Eur. J. Mech. A/Solids 18, 653 (Painleve's rod).
 """

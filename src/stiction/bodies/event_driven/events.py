@@ -2,9 +2,9 @@
 
 Closed contacts have event functions, which are positive until the event: s u_t of a slipping
 contact with the direction s of slip (stick), r_n (separation), mu r_n +- r_t of a sticking one
-(slip), distances from the ends of an edge, and the regularity of the equations of motion. r_n, r_t
-are contact forces, u_t the tangential velocity, mu the coefficient of friction. Where forces are
-not unique, it is their largest margin, the least distance of r to the bounds of the law. They are
+(slip), distances from the ends of an edge, the regularity of the equations of motion, and, where
+forces are not unique, their margin: the least distance of r from the bounds of the law. r_n, r_t
+are contact forces, u_t the tangential velocity, mu the coefficient of friction. The functions are
 smooth. Their polynomial interpolants at the points of the step are converted to Bernstein
 coefficients, so that no root of the polynomial is missed, and the root is refined on the motion by
 the secant method.
