@@ -168,6 +168,7 @@ class Recorder:
         self._keep(q, v, self.energy[0])
 
     def _keep(self, q: Floats, v: Floats, energy: Floats) -> None:
+        """Store places, velocities and energies (6,) of the last step, for interpolation."""
         self.before[:] = np.concatenate([q.ravel(), v.ravel(), energy])
 
     def add_step(self, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats) -> None:

@@ -283,9 +283,10 @@ def _axes(t: Floats) -> Floats:
 def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     """Return the diagonal of M, the matrix K, and the indices of free unknowns.
 
-    Displacements w and rotations th have components in the axes of their rod, with t = (0, 0, 1).
-    With the strain p at rest, g = w' - (1 + p) th x t and T = EA p, the energy per length of an
-    element is 1/2 g.S g - T t.(th x w') - 1/2 T (1 + p) |t x th|^2, that of a joint 1/2 th'.B th'.
+    For n unknowns they are (n,), (n, n) and (free unknowns,). Displacements w and rotations th have
+    components in the axes of their rod, with t = (0, 0, 1). With the strain p at rest, g = w' - (1
+    + p) th x t and T = EA p, the energy per length of an element is 1/2 g.S g - T t.(th x w') - 1/2
+    T (1 + p) |t x th|^2, that of a joint 1/2 th'.B th'.
     """
     n, spacing, p = rods.elements, rods.length / rods.elements, rods.stretch
     stiff, bend_stiffness, line, inertia_per_length = rods.section

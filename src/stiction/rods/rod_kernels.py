@@ -380,7 +380,7 @@ def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> 
 
 @kernel(plain=_kick)
 def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, h: float) -> None:
-    """Add h times the accelerations by f and t to v and p; fixed ones do not change."""
+    """Add h f / m to v and h t / inertia to p, for a kick of length h; fixed ones do not change."""
     rod = material_of(mat)
     for a in range(3):
         va, pa, fa, ta = v[a], p[a], f[a], t[a]
@@ -409,7 +409,11 @@ def _damped_kick(
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, drag: Floats, h: float
 ) -> None:
-    """Kick of length h with linear drag at the mean velocity."""
+    """Kick of length h with linear drag at the mean velocity.
+
+    m (v+ - v) = h (f - c (v+ + v) / 2), drag coefficient c: implicit, stable for any drag. Angular
+    momenta obey the same equation with torques, and drag on the angular velocity.
+    """
     rod, drags = material_of(mat), drag_of(drag)
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0:
@@ -469,7 +473,10 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
 
 @kernel(plain=_drift, separate=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
-    """Drift for h [s]: nodes at constant velocity, elements as free axisymmetric rotors."""
+    """Drift for h [s]: nodes at constant velocity, elements as free axisymmetric rotors.
+
+    An element rotates by |p| h about p, and by -(p . d3) h / 2 about its axis d3, both exactly.
+    """
     size = r.shape[1]
     for a in range(3):
         ra, va = r[a], v[a]

@@ -669,7 +669,7 @@ class _Configuration(NamedTuple):
 class _Stiffness(NamedTuple):
     """The tangent of the path: stiffness and load vector, in unknowns scaled by `weight`.
 
-    Residuals are forces, and torques over `arm`.
+    Residuals are forces, and torques over `arm`, the rest length of the rod for these, else 1.
     """
 
     matrix: Floats

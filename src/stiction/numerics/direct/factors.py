@@ -321,13 +321,16 @@ class Workspace(abc.ABC):
     # of subclasses: factors, numbers of positive and negative eigenvalues, and freeing of memory;
     # the values `data` (nnz,) are in the order of the pattern
     @abc.abstractmethod
-    def _factorise(self, pattern: Pattern, data: Floats) -> Factors: ...
+    def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
+        """Return the factors of a checked matrix: its pattern, and the values of its entries."""
 
     @abc.abstractmethod
-    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None: ...
+    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
+        """Return the numbers of positive and negative eigenvalues of a checked matrix."""
 
     @abc.abstractmethod
-    def _forget(self) -> None: ...
+    def _forget(self) -> None:
+        """Free what belongs to the present pattern."""
 
     def __enter__(self) -> Self:
         """Return the workspace, to be closed at the end of the block."""

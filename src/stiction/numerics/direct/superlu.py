@@ -130,6 +130,7 @@ class SuperLUFactors(Factors):
 
     @cached_property
     def _pivots(self) -> Floats:
+        """Return (n,) the pivots: the diagonal of the factor U."""
         return np.asarray(self._lu.U.diagonal())
 
     @property

@@ -149,6 +149,7 @@ def group_segments(
 
 
 def _cell_of(x: float) -> int:
+    """Return `cell_of` in plain Python."""
     # the compiled code has the same result if the number does not fit
     return math.floor(x) if abs(x) < _LARGEST else -(1 << 63)
 
@@ -160,6 +161,7 @@ def cell_of(x: float) -> int:
 
 
 def _bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
+    """Return `bucket_of` in plain Python."""
     # primes of Teschner and others 2003 for x, y, z; the fourth number and the multiplier, large
     # and odd, were chosen. Python's integers do not overflow: wrap them as 64-bit integers do
     level, x, y, z = int(level), int(x), int(y), int(z)

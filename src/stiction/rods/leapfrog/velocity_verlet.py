@@ -101,6 +101,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
+        """Save sample k, with the present velocities in place of v and p."""
         # velocities belong to the saved time: v and p, means of half steps, are not needed
         super()._observe(k, self.flat.v, self.flat.p)
 

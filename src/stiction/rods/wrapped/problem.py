@@ -193,6 +193,7 @@ class WrappedProblem:
         self.longest = max(rod.rest_length for rod in rods)
 
     def _moved_ends(self, rod: CosseratRod, offset: int) -> list[_Moved]:
+        """Return the driven ends of a rod, whose first slot, that of a clamp, is `offset`."""
         n, static, o = rod.elements, self.static, offset
         moved = []
         for end, node, beside, ghost, inner in (
@@ -287,6 +288,7 @@ class WrappedProblem:
         return Reference(r, q, basis, state.r, state.q)
 
     def _pairs(self, start: Reference, places: Sequence[Placement]) -> Pairs:
+        """Return the geometry of all contacts in the present state, for bodies at `places`."""
         return all_pairs(self.contacts, self.strands, self.partners, places, start, self.static.r)
 
     def kinematics(

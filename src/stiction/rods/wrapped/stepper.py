@@ -421,6 +421,7 @@ class Stepper:
             self._save()
 
     def _check_fineness(self, at: Kinematics, closed: npt.NDArray[np.bool_]) -> None:
+        """Raise ModelError if an axis turns too much at nodes in closed contacts (k,)."""
         pairs = at.pairs
         touching = pairs.nodes[closed][pairs.share[closed] != 0.0]
         for rod, strand in enumerate(self.problem.strands, start=1):
@@ -556,6 +557,7 @@ class Stepper:
         )
 
     def _work_of_partners(self, before: State, time: float, pull: Floats) -> float:
+        """Return the work [J] of bodies in a step to `time`; `pull` are (partner, 2, 3) mean forces."""
         from scipy.spatial.transform import Rotation
 
         work, problem = 0.0, self.problem
@@ -566,6 +568,7 @@ class Stepper:
         return work
 
     def _extremes(self) -> None:
+        """Update `worst`, the extremes over all steps and their times, by the present state."""
         at, traction, mode = self.solution.at, self.state.traction, self.solution.laws.mode
         normal, size = traction[:, 0], np.linalg.norm(traction[:, 1:], axis=1)
         self.problem.elastic()

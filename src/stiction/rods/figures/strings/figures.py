@@ -34,6 +34,7 @@ class StringFigures(Figures):
 
     @functools.cached_property
     def _data(self) -> StringData:
+        """The data of the run that figures read."""
         return StringData(self.run)
 
     @property
