@@ -196,7 +196,7 @@ def assembled(
     Parameters
     ----------
     variables : places and velocities, and the shapes
-    friction : what the friction of pairs is, in words
+    friction : meaning of the friction of pairs, the text of this variable
     checks : returns the audit of a ledger
     modes : names of the modes of pairs
     stats, others : counts of work, and further arguments of `Run.of`
@@ -345,7 +345,7 @@ def losses_of(
 
     Parameters
     ----------
-    choices : what the method does at each of `LOSSES`
+    choices : the action of the method at each kind of `LOSSES`, as text
     """
 
     def names(pair: float) -> str:

@@ -71,7 +71,10 @@ class Drive(Struct):
 
 
 class Switches(NamedTuple):
-    """Whether rods have drag, internal damping, loads, and whether gaps are corrected (SHAKE)."""
+    """Whether rods have drag, internal damping, loads, and whether gaps are corrected (SHAKE).
+
+    `damped`, `retarded`, `loaded` and `shake` in this order.
+    """
 
     damped: bool
     retarded: bool

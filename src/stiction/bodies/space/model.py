@@ -42,10 +42,10 @@ Floats = npt.NDArray[np.float64]
 Three = Sequence[float] | Floats
 
 _PLACE = Components("m", "it is the place of the centre of mass.")
-_VELOCITY = Components("m/s", "it is a velocity in space.")
+_VELOCITY = Components("m/s", "its components are along x, y and z.")
 _SPIN = Components("rad/s", "it turns the body.")
-_FORCE = Components("N", "it is a constant force at the centre of mass.")
-_MOMENT = Components("N m", "it is a constant moment.")
+_FORCE = Components("N", "its components at the centre of mass are along x, y and z.")
+_MOMENT = Components("N m", "its components are about x, y and z.")
 _GRAVITY = Components("m/s^2", "it accelerates all bodies.")
 _TURNED = Components(
     "1", "it is a quaternion (w, x, y, z), which turns the shape.",
@@ -64,7 +64,7 @@ _BODIES = Parts(
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of SpatialSpring objects.")
 _HINGES = Parts("they join parts.", "give a list of SpatialHinge objects.")
-_POINT = Components("m", "it is a point in the frame of the body.")
+_POINT = Components("m", "a spring is fixed there, in the frame of the part.")
 _PIN = Components("m", "it is the place of the pin at the start.")
 _AXIS = Components(
     "1", "the parts turn about it.", "give [0, 0, 1], or leave it out for a ball joint.",

@@ -180,7 +180,7 @@ def _bad_matrix(
 
 
 def check_matrix(matrix: object) -> None:
-    """Raise an error for what is not a square CSR matrix of finite numbers.
+    """Raise an error unless the argument is a square CSR matrix of finite numbers.
 
     Raises
     ------

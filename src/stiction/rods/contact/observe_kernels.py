@@ -49,7 +49,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Totals(Struct):
-    """Energies [J], linear and angular momentum of all rods [kg m/s, kg m^2/s]."""
+    """Energies and momenta of all rods.
+
+    kinetic, stored : energies [J]
+    momentum, angular_momentum : (3,) about the origin [kg m/s], [kg m^2/s]
+    """
 
     kinetic: float
     stored: float
@@ -58,7 +62,11 @@ class Totals(Struct):
 
 
 class ContactMotion(Struct):
-    """Motion of a contact: rates of s1, s2 [elements/s], u [m/s], and the contact point [m]."""
+    """Motion of a contact.
+
+    place_rates : rates of the positions s1, s2 along both bodies [elements/s]
+    slip, point : slip velocity u [m/s], and the contact point [m]
+    """
 
     place_rates: Annotated[Vector, 2]
     slip: Annotated[Vector, 3]

@@ -34,7 +34,7 @@ _VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
 _RADIUS = Positive("m", "without thickness it has no surface to roll on.", "give 0.02.")
 _END = Components("m", "the axis joins two points.")
 _CENTRE = Components("m", "it is the middle of the sphere.")
-_POINT = Components("m", "it is a point of the plane.")
+_POINT = Components("m", "the plane goes through it, and turns about it.")
 _NORMAL = Components("1", "it points to the side of the rods.", "give [0, 0, 1].", direction=True)
 
 

@@ -29,7 +29,7 @@ Vector = Sequence[float] | Floats
 _TOUCHING = 1e-7
 
 _ROD = Part("the system computes the motion of one rod.", "give one rod.")
-_POINT = Components("m", "it is a point of the plane.")
+_POINT = Components("m", "the plane goes through it.")
 _NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1].", direction=True)
 
 

@@ -38,7 +38,7 @@ _ENDS = Choice(
     "a string has fixed ends, or is closed to a circle.",
     "for example ends = 'fixed'.",
 )
-_CONTACT = Finite("1", "it is a parameter of the contact.", "give a finite number.")
+_CONTACT = Finite("1", "it is in the equations of the contact.", "give a finite number.")
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
 _SHAPE = Part("it is the initial shape or velocity of a string.", _TRY_SHAPE, "a shape or None")

@@ -557,7 +557,7 @@ class Stepper:
         )
 
     def _work_of_partners(self, before: State, time: float, pull: Floats) -> float:
-        """Return the work [J] of bodies in a step to `time`; `pull` are (partner, 2, 3) mean forces."""
+        """Return the work [J] of bodies in a step to `time`; `pull` (partner, 2, 3) mean forces."""
         from scipy.spatial.transform import Rotation
 
         work, problem = 0.0, self.problem
