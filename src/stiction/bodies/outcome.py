@@ -3,7 +3,8 @@
 `build_run` is for time steps in the plane; `space.run` and `event_driven.outcome` call `assembled`
 or `run_of` with their own checks. The numbers come from a `Recorder`, whose arrays have one row for
 each saved time; the audit compares the worst values of a run (`History.worst`) with the limits
-below.
+below. Losses of determinism are states after which the law gives no acceleration or several, and
+simultaneous impacts whose order matters.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Assembly: converts rods and rigid partners to the flat arrays of the kernels.
 
 All rods stand one after another in arrays (component, slot). A slot belongs to one node and to the
-element from it to the next node; `rod_kernels` defines positions r, quaternions q, velocities v and
-momenta p. Nodes have lumped masses; joints between elements carry bending and twist. `leapfrog.run`
-and `plane.run` call `assemble` once, at the start of a run.
+element from it to the next node. r (3, slots) are positions of nodes [m], q (4, slots) quaternions
+of elements, v (3, slots) velocities [m/s], p (3, slots) angular momenta of elements over their
+inertia about a diameter [1/s] (`rod_kernels`). Nodes have lumped masses; joints between elements
+carry bending and twist. `leapfrog.run` and `plane.run` call `assemble` once, at the start of a run.
 
 Source: docs/theory/rods, "Clamps" (lengths of joints, masses of nodes); docs/decisions/11.
 """

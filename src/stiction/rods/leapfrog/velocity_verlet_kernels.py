@@ -1,6 +1,7 @@
 """Velocity Verlet steps for contacts that may slip or open: half kick, drift, half kick.
 
-A kick changes velocities by forces and impulses, a drift changes positions at constant velocities.
+A kick changes velocities by forces and impulses, v' = v + M^-1 (h f / 2 + J^T P) with masses M,
+elastic forces and loads f, contact impulses P; a drift changes positions at constant velocities.
 Positions and velocities belong to the same time. The first half kick applies the contact forces of
 the start of the step. The impulses of the second half kick satisfy the rolling constraint at its
 end. `event_localisation_kernels` locates mode changes and splits the step there.

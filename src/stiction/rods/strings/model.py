@@ -1,5 +1,9 @@
 """Two strings in rolling contact at one moving point: parameters of the reduced model.
 
+Both strings obey the wave equation with a point force at the contact; rolling gives its size and
+the speed of the contact along both (equations in `RollingStrings`). The methods `Characteristics`
+and `BumpStrands` of `rods.methods` compute the motion.
+
 Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
