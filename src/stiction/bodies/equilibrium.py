@@ -66,7 +66,7 @@ class Rest:
     ----------
     may : whether forces that balance the loads exist
     must : "yes", or "not decided"; "no" where they may not
-    why : what proves `must`
+    why : the criterion that proves `must`
     pairs : (n,) names of the bodies of each contact
     forces : (n, 2) admissible normal and tangential forces of least total normal force [N], in
         space any admissible ones, (n, 3) on the first bodies in the axes of space; None where there

@@ -48,7 +48,7 @@ def paradoxes(
     m: Mechanics, contacts: Table[Contact], slip: Wholes, pose: Floats, time: float, q: Floats,
     v: Floats,
 ) -> Iterator[tuple[Table[Contact], Found | None]]:  # fmt: skip
-    """Yield the groups that may have no acceleration or several, and what was found.
+    """Yield the groups that may have no acceleration or several, and the result for each.
 
     None stands for groups with too many contacts.
 

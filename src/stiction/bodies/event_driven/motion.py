@@ -169,7 +169,7 @@ class Phase:
             regular = np.linalg.det(matrix) / np.linalg.det(without)
             inverted = _inverse(matrix)
         acceleration, unknown = free.reshape(flat), np.zeros(bias.shape)
-        # the second time refines: what is left of the constraints is rounding of the loads
+        # the second time refines: the remaining error of the constraints is rounding of the loads
         for _ in range(2):
             left = np.einsum("...ki,...i->...k", a, acceleration) + bias
             change = -np.einsum("...ij,...j->...i", inverted, left)

@@ -330,7 +330,7 @@ class Workspace(abc.ABC):
 
     @abc.abstractmethod
     def _forget(self) -> None:
-        """Free what belongs to the present pattern."""
+        """Free the storage that belongs to the present pattern."""
 
     def __enter__(self) -> Self:
         """Return the workspace, to be closed at the end of the block."""

@@ -10,7 +10,7 @@ Common arguments: `state`, present positions, quaternions, velocities and moment
 clamps; `contact_set`, all contacts; `workspace`, forces, energies and counters (structs of
 `stepper_kernels`); `saved`, a copy of state and contacts at the start of the step; h, the length of
 the step [s]; k, one contact, and c, its number. `events` and `written` (1,) are the buffer of
-events and their number. `code` is what the step returned: PENETRATION if an open contact
+events and their number. `code` is the return code of the step: PENETRATION if an open contact
 penetrates, MODE_CHANGE if the forces at its end imply another mode of a contact.
 
 `velocity_verlet.VelocityVerletStepper` calls `process_events` after a step that contains an event.

@@ -88,7 +88,7 @@ class State(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What Newton's method found.
+    """Result of Newton's method.
 
     at, laws : of the contacts
     residual : largest unbalanced force, or torque over the element length, over the largest force
@@ -105,7 +105,7 @@ class Solution(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What a step starts from, and what acts at its end.
+    """State at the start of a step, and loads and laws at its end.
 
     start : rods at the start, moved with each body
     loads : (2, 3, slots) forces [N] and torques [N m] of the loads at the end
@@ -230,7 +230,7 @@ class WrappedProblem:
             loads.append((parts, load))
         return loads
 
-    # ---- what is given at a time
+    # ---- loads, bodies and ends at a time
 
     def loads_at(self, time: float) -> Floats:
         """Return (2, 3, slots) forces and torques of all loads."""
@@ -333,7 +333,7 @@ class WrappedProblem:
     def force_scale(self) -> float:
         """Return the force [N] of which residuals are at most `tolerance`, after `elastic`.
 
-        It is the largest force in the rod, or what strains at their rounding can balance.
+        It is the largest force in the rod, or the force of strains at their rounding.
         """
         n = self.static.scratch[0:3]
         largest = float(np.sqrt((n * n).sum(axis=0).max()))

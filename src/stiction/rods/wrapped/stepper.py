@@ -93,7 +93,7 @@ class _Energies(NamedTuple):
     stored : elastic energy
     work, drag : work of loads, supports and bodies; heat of drag
     heat : (contact,) heat of friction
-    kinetic, scheme : with inertia: kinetic energy; what implicit Euler dissipates
+    kinetic, scheme : with inertia: kinetic energy; dissipation by implicit Euler
     """
 
     stored: float
@@ -105,7 +105,7 @@ class _Energies(NamedTuple):
 
 
 class _Balance(NamedTuple):
-    """Forces at a state, its supports, and energies with what the step to it loses [J].
+    """Forces at a state, its supports, and energies with the loss in the step to it [J].
 
     forces : (2, 3, slots) of loads and supports; (partner, 2, 3) of bodies, with moments about
         their pivots; (contact, 3) of contacts [N], [N m]
@@ -434,7 +434,7 @@ class Stepper:
         problem, at = self.problem, solution.at
         loads = problem.loads_at(state.time)
         contacts = problem.contact_forces(at, state.traction)
-        # what supports add to balance the rest
+        # forces of supports balance all others
         supported = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
         balance = problem.elastic() + loads + contacts
         resisted = 0.0 if state.velocity is None else problem.inertia.drag * state.velocity
@@ -502,8 +502,8 @@ class Stepper:
     def _accept(self, before: State | None, *, snaps: bool = False) -> None:
         """Account for an accepted step: energies, slip, extremes.
 
-        snaps : whether the step was a motion against drag. Its heat is the energy that the rods
-            lose; a gain of energy is none, and remains as an imbalance
+        snaps : whether the step was a snap, a motion against drag to another equilibrium. The
+            energy that the rods lose in it is heat; a gain is no heat, and remains as an imbalance
         """
         at, mode = self.solution.at, self.solution.laws.mode
         self._check_fineness(at, mode != OPEN)
@@ -529,7 +529,7 @@ class Stepper:
         )
 
     def _note_snap(self, before: State, drag: float) -> None:
-        """Record the motion to another equilibrium, where none was found beside the last one.
+        """Record a snap: the motion to another equilibrium, where none was found near the last.
 
         Rods without friction that slide freely meet such places too, without a change of energy.
         """
@@ -658,7 +658,7 @@ class Stepper:
         return arrays
 
     def _numbers(self) -> dict[str, Any]:
-        """Return what a step reads and changes, by name."""
+        """Return the variables that a step reads and changes, by name."""
         state, energy = self.state, self.energy
         loads, bodies, _ = self.forces
         moves = {} if state.velocity is None else {"velocity": state.velocity}
