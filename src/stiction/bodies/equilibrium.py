@@ -2,7 +2,10 @@
 
 Bodies *may* rest if contact forces r inside the friction cones balance all loads f,
 
-    J^T r + f = 0,   |r_t| <= mu r_n.
+    J^T r + f = 0,   |r_t| <= mu r_n,
+
+with the coefficient of friction mu, r_n and r_t along the normal and the tangent of each contact,
+and J^T the loads on bodies by unit contact forces.
 
 In the plane a linear programme decides (limit analysis with friction, as Livesley 1978 for arches);
 in space linear programmes with cutting planes decide (`friction_problem.programmes`). Bodies *must*
@@ -63,7 +66,7 @@ class Rest:
     ----------
     may : whether forces that balance the loads exist
     must : "yes", or "not decided"; "no" where they may not
-    why : what proves `must`
+    why : the criterion that proves `must`
     pairs : (n,) names of the bodies of each contact
     forces : (n, 2) admissible normal and tangential forces of least total normal force [N], in
         space any admissible ones, (n, 3) on the first bodies in the axes of space; None where there

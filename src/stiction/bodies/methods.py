@@ -31,13 +31,15 @@ _POLICY = Part("a policy selects a solution where several exist.", "leave it out
 class TimeStepper(Method):
     """Moreau-Jean time stepping: velocities that jump, impulses over fixed steps.
 
-    Contacts are sought halfway through the step. Those that would overlap there get impulses, by
-    Coulomb's law and the law of impact for the velocities after the step; the frictional contact
-    problem of all of them together is solved and its residual is in the audit. Impacts are
-    late or early by up to half a step, so that errors are of first order in the step, and so is the
-    overlap that an impact leaves. Without contacts, motion under constant forces is exact but for
-    rotation in space, and springs act as in the leapfrog scheme, both of second order; dampers are
-    of first order.
+    A step of length h has v+ = v + M^-1 (h f + J^T r) and q+ = q + h (v + v+) / 2: velocities v
+    before and v+ after it, places q in the plane, masses M, loads f, contact impulses r, and J with
+    the contact velocities u = J v. Contacts are sought halfway through the step. Those that would
+    overlap there get impulses, by Coulomb's law and the law of impact for the velocities after the
+    step; the frictional contact problem of all of them together is solved and its residual is in
+    the audit. Impacts are late or early by up to half a step, so that errors are of first order in
+    the step, and so is the overlap that an impact leaves. Without contacts, motion under constant
+    forces is exact but for rotation in space, and springs act as in the leapfrog scheme, both of
+    second order; dampers are of first order.
 
     Bodies that sticking contacts fix to a support have its velocity exactly: they do not creep.
 
@@ -85,8 +87,8 @@ class EventDriven(Method):
     located to rounding. Impacts are those of `TimeStepper`. The contact law at the level of
     accelerations gives the modes after an event; where it has no solution the run ends, and where
     it has several the run reports them and takes that with the smallest contact forces. Impacts
-    that accumulate end as a geometric series, once a hop is below rounding or 1e-12 of the smallest
-    thickness.
+    that accumulate end as a geometric series, once a hop, the flight between two of them, is below
+    rounding or 1e-12 of the smallest thickness.
 
     Parameters
     ----------

@@ -1,9 +1,11 @@
 """The model of rigid bodies in the plane: bodies, supports, gravity, friction and restitution.
 
 `RigidBodies` has bodies of finite mass and supports whose motion is given. Where surfaces touch,
-Signorini's condition, Coulomb's law and an impact law hold. The classes only check and store the
-input: `mechanics.Mechanics` converts it to arrays, and the methods of `methods` compute the motion.
-A place is (x, y, angle) [m], [rad], a velocity (v_x, v_y, spin) [m/s], [rad/s].
+with normal and tangential impulses r_n, r_t and velocities u_n, u_t, hold Signorini's condition
+0 <= r_n _|_ u_n >= 0, Coulomb's law |r_t| <= mu r_n, against u_t at its bound, and an impact law,
+such as u_n+ = -e u_n- with the restitution e. The classes only check and store the input:
+`mechanics.Mechanics` converts it to arrays, and the methods of `methods` compute the motion. A
+place is (x, y, angle) [m], [rad], a velocity (v_x, v_y, spin) [m/s], [rad/s].
 """
 
 from __future__ import annotations
@@ -39,12 +41,12 @@ Floats = npt.NDArray[np.float64]
 Pair = Sequence[float] | Floats
 
 _PLACE = Components("m", "it is the place of the centre of mass.", counts=(2,))
-_VELOCITY = Components("m/s", "it is a velocity in the plane.", counts=(2,))
-_FORCE = Components("N", "it is a constant force at the centre of mass.", counts=(2,))
+_VELOCITY = Components("m/s", "its components are along x and y.", counts=(2,))
+_FORCE = Components("N", "its components at the centre of mass are along x and y.", counts=(2,))
 _GRAVITY = Components("m/s^2", "it accelerates all bodies.", counts=(2,))
 _ANGLE = Finite("rad", "it turns the shape.", "give 0.0.")
 _SPIN = Finite("rad/s", "it turns the body.", "give 0.0.")
-_MOMENT = Finite("N m", "it is a constant moment.", "give 0.0.")
+_MOMENT = Finite("N m", "it accelerates the rotation of the body.", "give 0.0.")
 _MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
 _INERTIA = Positive("kg m^2", "it resists rotation.", "leave it out for an even mass.")
 _SHAPE = Part("contact needs a surface.", "give Disc(0.1), Box(1.0, 1.0) or Polygon(...).")
@@ -63,7 +65,7 @@ _END = Count(
     "it is the number of a body or of a support; supports are numbered after the bodies.",
     "give 1.",
 )
-_POINT = Components("m", "it is a point in the frame of the body.", counts=(2,))
+_POINT = Components("m", "a spring is fixed there, in the frame of the part.", counts=(2,))
 _PIN = Components("m", "it is the place of the pin at the start.", counts=(2,))
 _RADIUS = NonNegative("m", "the moment of friction is proportional to it.", "give 0.01.")
 _TOUCH = Flag("True where parts touch, False where they lie in different planes.", "give True.")

@@ -3,7 +3,8 @@
 `build_run` is for time steps in the plane; `space.run` and `event_driven.outcome` call `assembled`
 or `run_of` with their own checks. The numbers come from a `Recorder`, whose arrays have one row for
 each saved time; the audit compares the worst values of a run (`History.worst`) with the limits
-below.
+below. Losses of determinism are states after which the law gives no acceleration or several, and
+simultaneous impacts whose order matters.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def assembled(
     Parameters
     ----------
     variables : places and velocities, and the shapes
-    friction : what the friction of pairs is, in words
+    friction : meaning of the friction of pairs, the text of this variable
     checks : returns the audit of a ledger
     modes : names of the modes of pairs
     stats, others : counts of work, and further arguments of `Run.of`
@@ -345,7 +346,7 @@ def losses_of(
 
     Parameters
     ----------
-    choices : what the method does at each of `LOSSES`
+    choices : the action of the method at each kind of `LOSSES`, as text
     """
 
     def names(pair: float) -> str:

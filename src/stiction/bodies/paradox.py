@@ -6,9 +6,11 @@ effective mass,
 
     p = W_nn - mu s W_nt <= 0,   W_nn = sum 1 / m + a_t^2 / I,   W_nt = -sum a_t a_n / I,
 
-with the direction s of slip and sums over both bodies, whose arms to the contact are a. Groups of
-contacts with such a contact are examined as `EventDriven` examines them at an event: all modes are
-enumerated (`event_driven.modes`). `run.Stepper` calls `paradoxes` at the end of each step.
+with the coefficient of friction mu, the direction s of slip, and sums over both bodies of mass m
+and moment of inertia I. a_n and a_t are normal and tangential components of their arms to the
+contact. Groups of contacts with such a contact are examined as `EventDriven` examines them at an
+event: all modes are enumerated (`event_driven.modes`). `run.Stepper` calls `paradoxes` at the end
+of each step.
 
 Source: Genot, Brogliato 1999, Eur. J. Mech. A/Solids 18, 653 (Painleve's rod).
 """
@@ -46,7 +48,7 @@ def paradoxes(
     m: Mechanics, contacts: Table[Contact], slip: Wholes, pose: Floats, time: float, q: Floats,
     v: Floats,
 ) -> Iterator[tuple[Table[Contact], Found | None]]:  # fmt: skip
-    """Yield the groups that may have no acceleration or several, and what was found.
+    """Yield the groups that may have no acceleration or several, and the result for each.
 
     None stands for groups with too many contacts.
 

@@ -168,6 +168,7 @@ class Recorder:
         self._keep(q, v, self.energy[0])
 
     def _keep(self, q: Floats, v: Floats, energy: Floats) -> None:
+        """Store places, velocities and energies (6,) of the last step, for interpolation."""
         self.before[:] = np.concatenate([q.ravel(), v.ravel(), energy])
 
     def add_step(self, time: float, q: Floats, v: Floats, kinetic: float, sums: Floats) -> None:
@@ -224,7 +225,7 @@ class Recorder:
         self, time: float, contacts: Table[Any], force: Floats, before: Floats, after: Floats,
         together: Bools, still: Bools, impacting: Bools, h: float,
     ) -> tuple[float, float]:  # fmt: skip
-        """Record the contacts of a step; return what impacts and the scheme dissipate [J].
+        """Record the contacts of a step; return dissipation by impacts and by the scheme [J].
 
         An impact is a contact that closes with a velocity of approach. The work of both components
         of its impulse is its loss. The same holds for a contact that parts and is pushed back by

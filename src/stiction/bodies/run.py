@@ -150,7 +150,7 @@ class _Solved(NamedTuple):
 
 
 class Stepper:
-    """The state of a run: bodies, impulses of the last step, and what was recorded.
+    """The state of a run: bodies, impulses of the last step, and the record.
 
     Parameters
     ----------

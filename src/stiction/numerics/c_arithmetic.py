@@ -4,7 +4,7 @@ Where Python raises an exception (``1.0 / 0.0``, ``math.log(0.0)``, ``math.exp(1
 code continues with inf or NaN, as C does. `as_compiled` copies a user's function such that Python
 does the same: its float constants become NumPy numbers, and functions of `math` return inf or NaN
 instead of raising. `callback` calls it for runs in mode "plain", so that both modes of kernels give
-the same numbers. A function whose own code raises or handles exceptions remains as it is.
+the same numbers. A function whose own code raises or handles exceptions is not copied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Call = Callable[..., Any]
 
 
 def _keeps(function: Call) -> bool:
-    """Return whether a function remains as it is: its code raises or handles exceptions."""
+    """Return whether a function is not to be copied: its code raises or handles exceptions."""
     code = getattr(getattr(function, "py_func", function), "__code__", None)
     return code is None or _raises(code)
 

@@ -435,7 +435,7 @@ def carray(place: Any, shape: tuple[int]) -> Vector:
 
 @functools.cache
 def _array_type(count: int) -> Any:
-    """Return the C type of an array of so many doubles."""
+    """Return the C type of an array of `count` doubles."""
     return ctypes.c_double * count
 
 

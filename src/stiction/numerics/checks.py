@@ -194,7 +194,7 @@ def numbers(
     ----------
     where, rule, unit, why, try_ : as in `number`
     size : wanted number of entries; a single number is repeated so often. None for any
-    per : what an entry belongs to, such as "mass"
+    per : noun of the object that an entry belongs to, such as "mass"
 
     Raises
     ------

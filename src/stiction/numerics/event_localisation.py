@@ -5,7 +5,8 @@ of samples at Chebyshev points (`first_fall`). In Bernstein form the polynomial 
 hull of its coefficients, and has at most as many roots as they have changes of sign (Descartes'
 rule). So coefficients of one sign exclude a root. Otherwise bisection by de Casteljau's algorithm
 isolates the first root, and Newton's method refines it; two crossings within one step are both
-found. Integrators of chains and of piecewise-smooth flows call these kernels.
+found. A time s is a fraction of the step; NONE, a value above 1, stands for no root. Integrators of
+chains and of piecewise-smooth flows call these kernels.
 """
 
 from __future__ import annotations

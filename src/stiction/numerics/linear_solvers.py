@@ -116,7 +116,7 @@ class Pardiso(LinearSolver):
     def __post_init__(self) -> None:
         """Check the field."""
         if self.threads is not None:
-            why = "it is a number of threads"
+            why = "PARDISO divides a factorisation among them"
             hint = "give 1 inside worker processes, or None"
             where = "Pardiso.threads"
             threads = whole(where, self.threads, least=1, most=4096, why=why, try_=hint)
@@ -239,7 +239,7 @@ class CachedFactors(LinearSolver):
         """Check the fields."""
         _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are cached")
         for name in ("max_iterations", "worn"):
-            where, why = f"CachedFactors.{name}", "it is a number of iterations"
+            where, why = f"CachedFactors.{name}", "iterations are counted from 1"
             count = getattr(self, name)
             value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
             object.__setattr__(self, name, value)

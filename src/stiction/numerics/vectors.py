@@ -2,7 +2,8 @@
 
 BLAS takes several threads for more than about ten thousand numbers. On shared cores the
 synchronisation of these threads can take a thousand times longer than the product, and the last
-digits of a sum depend on the number of threads.
+digits of a sum depend on the number of threads. `continuation` and the solution methods of solids
+call these functions.
 """
 
 from __future__ import annotations

@@ -172,7 +172,10 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
 def key(
     ax: Axes, handles: Sequence[Any] | None = None, columns: int = 3, markers: float = 1.0
 ) -> None:
-    """Put the legend above the axes, without a frame, in rows that read from left to right."""
+    """Put the legend above the axes, without a frame, in rows that read from left to right.
+
+    handles, columns, markers : entries (None: all of `ax`), entries per row, scale of the markers
+    """
     handles = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     # matplotlib fills column by column
     handles = [handle for start in range(columns) for handle in handles[start::columns]]
@@ -237,7 +240,7 @@ def many_colours() -> Colormap:
 def colour_bar(
     ax: Axes, colours: Colormap, limits: Sequence[float], word: str, unit: str, below: Any = None
 ) -> Axes:
-    """Add a slim colour scale in the margin right of `ax`, down to `below`; return its axes."""
+    """Add a colour scale "word (unit)" to the right of `ax`, down to `below`; return its axes."""
     figure = _root(ax)
     box, low = ax.get_position(), (below or ax).get_position().y0
     width = figure.get_figwidth()

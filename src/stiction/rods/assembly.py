@@ -1,9 +1,10 @@
 """Assembly: converts rods and rigid partners to the flat arrays of the kernels.
 
 All rods stand one after another in arrays (component, slot). A slot belongs to one node and to the
-element from it to the next node; `rod_kernels` defines positions r, quaternions q, velocities v and
-momenta p. Nodes have lumped masses; joints between elements carry bending and twist. `leapfrog.run`
-and `plane.run` call `assemble` once, at the start of a run.
+element from it to the next node. r (3, slots) are positions of nodes [m], q (4, slots) quaternions
+of elements, v (3, slots) velocities [m/s], p (3, slots) angular momenta of elements over their
+inertia about a diameter [1/s] (`rod_kernels`). Nodes have lumped masses; joints between elements
+carry bending and twist. `leapfrog.run` and `plane.run` call `assemble` once, at the start of a run.
 
 Source: docs/theory/rods, "Clamps" (lengths of joints, masses of nodes); docs/decisions/11.
 """
@@ -500,7 +501,10 @@ def _hold(
 def _turn(
     flat: Flat, end: Turned, node: int, frame: int, history: tuple[list[float], list[float]]
 ) -> list[Drive]:
-    """Apply a rotating clamp; return the motion of its frame, and the sliding node if any."""
+    """Apply a rotating clamp; return the motion of its frame, and the sliding node if any.
+
+    node, frame : slots of the end node, and of the frame of the clamp; history as of `_hold`
+    """
     drive = Drive.table()[0]
     drive.slot, drive.is_frame, drive.first = frame, 1, len(history[0])
     axis = np.asarray(end.axis)
@@ -526,7 +530,11 @@ def _fix_node(flat: Flat, slot: int) -> None:
 def _load(
     flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
 ) -> list[Load]:
-    """Add the constant forces of a rod to `constant`; return its other loads."""
+    """Add the constant forces of a rod to `constant`; return its other loads.
+
+    start : first slot of the rod
+    history : times and factors of all loads so far, to which those of the rod are appended
+    """
     rows: list[Load] = []
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:

@@ -1,11 +1,12 @@
 """Dead loads, internal damping and prescribed motion of clamps: forces of rods and their power.
 
-Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements
-[N m], r, q, v, p the state, `mat` the table of materials. A clamp with prescribed motion is a
-`Drive`, d in the arguments. It moves as a rigid body: its displacement is the velocity, and its
-angle the angular velocity, times `profile_of`. `times` and `factors` are the histories of loads and
-angles, `now` is the time [s]. The kernels of the steps (`leapfrog`, `midpoint`, `plane`) call these
-functions in every step.
+Arrays are those of `rod_kernels`: f and t (3, slots) forces on nodes [N] and torques on elements [N
+m]; r (3, slots) nodes [m], q (4, slots) quaternions of elements, v (3, slots) velocities [m/s], p
+(3, slots) angular momenta over inertia [1/s]; `mat` the table of materials. A clamp with prescribed
+motion is a `Drive`, d in the arguments. It moves as a rigid body: its displacement is the velocity,
+and its angle the angular velocity, times `profile_of`. `times` and `factors` are the histories of
+loads and angles, `now` is the time [s]. The kernels of the steps (`leapfrog`, `midpoint`, `plane`)
+call these functions in every step.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1, 3 and 6.
 """
@@ -70,7 +71,10 @@ class Drive(Struct):
 
 
 class Switches(NamedTuple):
-    """Whether rods have drag, internal damping, loads, and whether gaps are corrected (SHAKE)."""
+    """Whether rods have drag, internal damping, loads, and whether gaps are corrected (SHAKE).
+
+    `damped`, `retarded`, `loaded` and `shake` in this order.
+    """
 
     damped: bool
     retarded: bool
@@ -80,7 +84,10 @@ class Switches(NamedTuple):
 
 @kernel
 def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
-    """Return the piecewise linear factor of a load at time t [s]; 1 without a history."""
+    """Return the piecewise linear factor of a load at time t [s]; 1 without a history.
+
+    first, last : range of its history in `times` and `factors`, as in `Load`
+    """
     if last == first:
         return 1.0
     if t <= times[first]:
@@ -144,7 +151,7 @@ def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
 
 @kernel
 def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
-    """Return the angular velocity of element i in space [rad/s], and its third director d3."""
+    """Return w_x, w_y, w_z, d3_x, d3_y, d3_z of element i: angular velocity [rad/s], director."""
     ax, ay, az = axis_of(q, i)
     # w = p - (p . d3) d3 / 2
     half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)

@@ -6,9 +6,11 @@ The motion of the contact point has no influence on them to first order, so the 
 is linear with constant coefficients, and the motion is a sum of normal modes without a time step.
 This module shares no code with the nonlinear rods, which are tested against it.
 
-Unknowns x, in this order: displacements of the nodes of rod 1, of rod 2, rotation vectors of the
-frames of rod 1, of rod 2, three components each in the axes of the rod; `_node` and `_frame` return
-their indices.
+With the unknowns x the equations are M x'' + K x = J^T lam, J x' = 0: M diagonal masses and moments
+of inertia, K the stiffness with the tension at rest, J x' the slip velocity, lam the contact force.
+The unknowns are, in this order: displacements of the nodes of rod 1, of
+rod 2, rotation vectors of the frames of rod 1, of rod 2, three components each in the axes of the
+rod; `_node` and `_frame` return their indices.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 1 to 3.
 """
@@ -103,7 +105,11 @@ class CrossedRods(Declared):
 
     @property
     def section(self) -> tuple[Floats, Floats, float, Floats]:
-        """S (3,) [N], B (3,) [N m^2], mass [kg/m] and inertia J (3,) [kg m] of the section."""
+        """S, B, mass and inertia of the section.
+
+        S (3,) stiffness of shear, shear, stretch [N], B (3,) of bending, bending, twist [N m^2],
+        mass per length [kg/m], (3,) moments of inertia per length [kg m].
+        """
         area = np.pi * self.radius**2
         inertia = 0.25 * np.pi * self.radius**4
         shear = self.young / (2.0 * (1.0 + self.poisson))
@@ -277,9 +283,10 @@ def _axes(t: Floats) -> Floats:
 def _matrices(rods: CrossedRods) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     """Return the diagonal of M, the matrix K, and the indices of free unknowns.
 
-    Displacements w and rotations th have components in the axes of their rod, with t = (0, 0, 1).
-    With the strain p at rest, g = w' - (1 + p) th x t and T = EA p, the energy per length of an
-    element is 1/2 g.S g - T t.(th x w') - 1/2 T (1 + p) |t x th|^2, that of a joint 1/2 th'.B th'.
+    For n unknowns they are (n,), (n, n) and (free unknowns,). Displacements w and rotations th have
+    components in the axes of their rod, with t = (0, 0, 1). With the strain p at rest, g = w' - (1
+    + p) th x t and T = EA p, the energy per length of an element is 1/2 g.S g - T t.(th x w') - 1/2
+    T (1 + p) |t x th|^2, that of a joint 1/2 th'.B th'.
     """
     n, spacing, p = rods.elements, rods.length / rods.elements, rods.stretch
     stiff, bend_stiffness, line, inertia_per_length = rods.section

@@ -74,8 +74,9 @@ class RollingLeapfrog(Method):
     """Explicit leapfrog for rods in contact: kick (velocities) and drift (positions).
 
     If all contacts are bilateral and roll, a step is v+ = v- + h M^-1 (f + J^T l) with
-    J (v+ + v-) = 0, followed by a drift in which elements move as free rotors, exactly. Here v are
-    velocities, f forces, l contact forces, and u = J v is the slip velocity. If contacts may slip
+    J (v+ + v-) = 0, followed by a drift in which elements move as free rotors, exactly. Here v- and
+    v+ are velocities before and after the kick, M masses and inertias, f elastic forces and loads,
+    l contact forces, and u = J v is the slip velocity. If contacts may slip
     or open, a step is half kick, drift, half kick (velocity Verlet): the first half kick has the
     forces of Coulomb's law, the second one impulses that stop the slip of rolling contacts. Steps
     are split at mode changes. The order is 2, also of event times. Linear and angular momentum of
@@ -113,11 +114,13 @@ class RollingLeapfrog(Method):
 class RollingMidpoint(Method):
     """Implicit midpoint rule with the rolling constraint at the middle of every step.
 
-    A step solves 2 M (u / h - v) / h = f(midpoint) + J^T l and J u = 0 for the change u of
-    positions and angles and the contact forces l. The order is 2, and the step has no stability
-    limit: waves with periods shorter than a step are slowed, not damped. Linear and angular
-    momentum of free rods are conserved to the tolerance of the iteration. The explicit leapfrog is
-    faster unless its limit h ~ a sqrt(rho / (k G)) is too small, for slender rods of radius a.
+    A step of length h solves 2 M (u / h - v) / h = f(midpoint) + J^T l and J u = 0 for the change u
+    of positions and angles and the contact forces l: M masses and inertias, v velocities at its
+    start, f elastic forces and loads, J the matrix of the slip velocity. The order is 2, and the
+    step has no stability limit: waves with periods shorter than a step are slowed, not damped.
+    Linear and angular momentum of free rods are conserved to the tolerance of the iteration. The
+    explicit leapfrog is faster unless its limit h ~ a sqrt(rho / (k G)) is too small, for slender
+    rods of radius a.
 
     Parameters
     ----------
@@ -162,9 +165,10 @@ class ImplicitContact(Method):
     """Base class of `Quasistatic` and `ImplicitEuler`: rods in contact along arcs.
 
     Each node may touch each rigid partner, and the axes of other rods; contacts open and close, and
-    stick or slip by Coulomb's law exactly. A step is solved by Newton's method for positions,
-    frames and tractions together; a step that fails is halved. In a step, driven ends and partners
-    turn by a quarter turn at most.
+    stick or slip by Coulomb's law exactly: 0 <= lambda_n _|_ gap >= 0 for the normal force, and
+    |lambda_t| <= mu lambda_n for friction, at its bound and against the slip where there is one. A
+    step is solved by Newton's method for positions, frames and tractions together; a step that
+    fails is halved. In a step, driven ends and partners turn by a quarter turn at most.
     """
 
     solves: ClassVar[tuple[type, ...]] = (RodSystem,)
@@ -200,8 +204,9 @@ class Quasistatic(ImplicitContact):
     ----------
     steps : least number of steps; a step also ends at each saved time. Without saved times, all
         steps are saved
-    turn : length of a turn of a rod around a partner [m]; with self-contact each node may then
-        touch every turn of its rod once, instead of only the closest
+    turn : arc length of rod in one winding of a coil around a partner [m]. With it and
+        self-contact each node has one possible contact with every later winding of its rod; None:
+        with the closest place of its rod alone
     settle : whether the rods take their loads of the first time without friction, as if they were
         shaken; otherwise friction acts from the given centrelines on
     tolerance : of unbalanced forces and of the laws of contact, over the largest force in the rods

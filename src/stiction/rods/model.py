@@ -2,7 +2,8 @@
 
 `Rods` has the data of a system and checks that contacts fit them; presets such as `CrossedRods`
 derive from `RodSystem` and return `Rods` by `assembled`. `assembly.assemble` converts them to the
-arrays of the methods.
+arrays of the methods, which solve M dv/dt = f + J^T lam: elastic forces and loads f of the rods
+(`rod_kernels`), contact forces lam by Signorini's and Coulomb's laws (`contact.model`).
 """
 
 from __future__ import annotations

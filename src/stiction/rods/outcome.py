@@ -1,8 +1,9 @@
 """Run of rods from the arrays of an integration: results with names and units, events, audit.
 
 `build_run` returns positions, motion and forces of rods and contacts at the saved times, the event
-log, the energy ledger, and the checks of the audit. The steppers of `leapfrog` and `midpoint` call
-it with their records, a `RodHistory`.
+log, the energy ledger, and the checks of the audit. In the ledger the changes of kinetic and stored
+energy, the heats, and the losses of impacts and of the scheme add up to the external work. The
+steppers of `leapfrog` and `midpoint` call it with their records, a `RodHistory`.
 """
 
 from __future__ import annotations

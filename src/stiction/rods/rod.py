@@ -3,7 +3,10 @@
 `CosseratRod` combines a `Section`, a `Centreline`, supports of both ends (`RodEnd`), dead loads
 (`RodLoad`) and initial velocities (`RodMotion`). The classes only hold and check the data. The
 energy and the discretisation, with positions at nodes and frames in elements, are those of
-docs/theory/rods, "One rod"; `assembly` (dynamics) and `statics` convert a rod to arrays.
+docs/theory/rods, "One rod": per rest length 1/2 (g - e3) . S (g - e3) + 1/2 (k - k0) . B (k - k0)
+with the derivative g of the axis and the curvature k, both in the frame of the section, the natural
+curvature k0, the third unit vector e3, and the stiffness S of shear and stretch, B of bending and
+twist. `assembly` (dynamics) and `statics` convert a rod to arrays.
 """
 
 from __future__ import annotations

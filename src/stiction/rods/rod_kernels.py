@@ -4,6 +4,12 @@ All rods stand one after another in arrays (component, slot). A slot has one nod
 from this node to that of the next slot; the last slot of a rod has no stiffness. So every loop runs
 over all rods without a branch. Vectors have the rows x, y, z, quaternions w, x, y, z.
 
+The elastic energy is the sum of ds/2 (g - e3) . S (g - e3) over elements of rest length ds, with
+the strain g = (r_next - r) / ds in the directors and S = diag(kGA, kGA, EA), and of
+1/2 (phi - phi_0) . B (phi - phi_0) over joints, with the rotation vector phi between neighbouring
+elements, phi_0 that without load, and B = diag(EI1, EI2, GJ) over the length of the joint. Forces
+and torques are minus its derivatives.
+
 Symbols: r position of a node [m], q quaternion of the frame of an element, d3 its third director,
 v velocity of a node [m/s], p angular momentum of an element in space over its inertia about a
 diameter [1/s]. For a round section the angular velocity is p - (p . d3) d3 / 2. A kick changes v
@@ -374,7 +380,7 @@ def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> 
 
 @kernel(plain=_kick)
 def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, h: float) -> None:
-    """Add h times the accelerations by f and t to v and p; fixed ones do not change."""
+    """Add h f / m to v and h t / inertia to p, for a kick of length h; fixed ones do not change."""
     rod = material_of(mat)
     for a in range(3):
         va, pa, fa, ta = v[a], p[a], f[a], t[a]
@@ -403,7 +409,11 @@ def _damped_kick(
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, drag: Floats, h: float
 ) -> None:
-    """Kick of length h with linear drag at the mean velocity."""
+    """Kick of length h with linear drag at the mean velocity.
+
+    m (v+ - v) = h (f - c (v+ + v) / 2), drag coefficient c: implicit, stable for any drag. Angular
+    momenta obey the same equation with torques, and drag on the angular velocity.
+    """
     rod, drags = material_of(mat), drag_of(drag)
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0:
@@ -463,7 +473,10 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
 
 @kernel(plain=_drift, separate=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
-    """Drift for h [s]: nodes at constant velocity, elements as free axisymmetric rotors."""
+    """Drift for h [s]: nodes at constant velocity, elements as free axisymmetric rotors.
+
+    An element rotates by |p| h about p, and by -(p . d3) h / 2 about its axis d3, both exactly.
+    """
     size = r.shape[1]
     for a in range(3):
         ra, va = r[a], v[a]

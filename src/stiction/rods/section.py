@@ -1,8 +1,10 @@
 """Cross-sections of rods: stiffness, and mass and inertia per length.
 
-A section gives the matrices of the rod's energy per length (docs/theory/rods, eq-rd-energy):
+A section gives the matrices of the rod's energy per rest length (docs/theory/rods, eq-rd-energy),
+1/2 (g - e3) . S (g - e3) + 1/2 (k - k0) . B (k - k0) + 1/2 w . J w, with the derivative g of the
+axis, the curvature k, that without load k0, and the angular velocity w, all in the directors:
 S = diag(shear, shear, axial), B = diag(EI1, EI2, twist), J = diag(1, 1, 2) times the inertia about
-a diameter, in the directors. `assembly` and `statics` read them.
+a diameter. `assembly` and `statics` read them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stability limit of explicit steps of a rod, from its highest discrete frequency.
 
-The limit of velocity Verlet is h < 2/w with the highest angular frequency w of small motions (HLW).
+The limit of velocity Verlet is h < 2/w with the highest angular frequency w of small motions.
 In an infinite straight rod of elements ds the highest frequency belongs to the shortest wave, whose
 neighbouring nodes have opposite phase: w^2 = (2/ds)^2 EA/m for axial waves, (2/ds)^2 GJ/(2 j) for
 twist, and the larger root of a quadratic equation for coupled shear and bending. Here m is the mass

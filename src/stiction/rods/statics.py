@@ -226,7 +226,7 @@ def follow_path(
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
-    number("follow_path.arc", arc, rule="positive", why="it is an arclength.", try_="give 0.05.")
+    number("follow_path.arc", arc, rule="positive", why="it is a step length.", try_="give 0.05.")
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
@@ -669,7 +669,7 @@ class _Configuration(NamedTuple):
 class _Stiffness(NamedTuple):
     """The tangent of the path: stiffness and load vector, in unknowns scaled by `weight`.
 
-    Residuals are forces, and torques over `arm`.
+    Residuals are forces, and torques over `arm`, the rest length of the rod for these, else 1.
     """
 
     matrix: Floats

@@ -2,10 +2,12 @@
 
 Closed contacts have event functions, which are positive until the event: s u_t of a slipping
 contact with the direction s of slip (stick), r_n (separation), mu r_n +- r_t of a sticking one
-(slip), distances from the ends of an edge, margins of redundant forces, and the regularity of the
-equations of motion. They are smooth. Their polynomial interpolants at the points of the step are
-converted to Bernstein coefficients, so that no root of the polynomial is missed, and the root is
-refined on the motion by the secant method.
+(slip), distances from the ends of an edge, the regularity of the equations of motion, and, where
+forces are not unique, their margin: the least distance of r from the bounds of the law. r_n, r_t
+are contact forces, u_t the tangential velocity, mu the coefficient of friction. The functions are
+smooth. Their polynomial interpolants at the points of the step are converted to Bernstein
+coefficients, so that no root of the polynomial is missed, and the root is refined on the motion by
+the secant method.
 
 Gaps of open contacts are those of `find_contacts`; a bound of the relative velocity of two surfaces
 excludes intervals, and intervals in which the gap has kinks are halved. Times in a step are
@@ -84,7 +86,11 @@ Conditions = tuple[Floats, list[tuple[int, int, int]], Floats]
 
 
 def _conditions(segment: Segment, theta: Floats) -> Conditions:
-    """Return the event functions of closed contacts at the fractions theta (N,) of a step."""
+    """Return the event functions of closed contacts at the fractions theta (N,) of a step.
+
+    They are values (k, N) of k functions, (kind, contact, sign) of each as in `Event`, and sizes
+    (k,) to which their rounding is relative.
+    """
     phase, state = segment.phase, segment.at(theta)
     m, forces = phase.mechanics, phase.forces(*state)
     r, u, slips = forces.r, phase.kinematics(*state).u[..., 1], np.flatnonzero(~phase.stick)

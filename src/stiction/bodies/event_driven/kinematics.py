@@ -220,6 +220,7 @@ def _turned(angle: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
+    """Return (...) scalar products of vectors (..., 2)."""
     return np.asarray((a * b).sum(axis=-1))
 
 

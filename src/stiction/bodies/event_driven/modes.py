@@ -328,14 +328,14 @@ def admissible(r: Floats, free: Floats, mu: Floats, modes: Wholes) -> tuple[floa
 
 
 def farthest_inside(r: Floats, free: Floats, mu: Floats) -> tuple[float, Floats]:
-    """Return what `admissible` returns if all contacts stick."""
+    """Return margin and forces of `admissible` if all contacts stick."""
     return admissible(r, free, mu, np.full(len(r), STICK))
 
 
 def admissible_on_line(
     r: Floats, free: Floats, mu: Floats, modes: Wholes
 ) -> tuple[Floats, Floats] | None:
-    """Return what `admissible` returns, for N states with one free change; None if unbounded.
+    """Return the result of `admissible` for N states with one free change; None if unbounded.
 
     With one unknown y the margin is the minimum of lines values + slope y. The largest minimum of
     rising and falling lines is the lowest crossing of two of them.

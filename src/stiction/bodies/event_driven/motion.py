@@ -2,16 +2,16 @@
 
 Closed contacts are constraints at the level of accelerations (index 1). A has the rows of J for all
 normal velocities and for the tangential ones of sticking contacts; their derivatives A a + bias are
-zero. B^T l are the loads by the unknown forces l; in B the friction -mu s r_n of a slipping contact
-belongs to its normal force. So
+zero, with the accelerations a. B^T l are the loads by the unknown forces l; in B the friction
+-mu s r_n of a slipping contact belongs to its normal force. So
 
     A M^-1 B^T l = -(A M^-1 f + bias),    a = M^-1 (f + B^T l).
 
-The loads f may contain those of springs and dampers. A step solves these equations at
-Chebyshev-Radau points for a polynomial acceleration, by fixed-point iteration (collocation); places
-and velocities are its integrals, at all times of the step. `Phase` has the equations in fixed
-modes, `Segment` one step. `run.Integrator` makes both; `events` and `record` evaluate them.
-Velocities are (n, 3): v_x, v_y, spin of each body.
+with the masses M. The loads f may contain those of springs and dampers. A step solves these
+equations at Chebyshev-Radau points for a polynomial acceleration, by fixed-point iteration
+(collocation); places and velocities are its integrals, at all times of the step. `Phase` has the
+equations in fixed modes, `Segment` one step. `run.Integrator` makes both; `events` and `record`
+evaluate them. Velocities are (n, 3): v_x, v_y, spin of each body.
 
 Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.7.
 """
@@ -169,7 +169,7 @@ class Phase:
             regular = np.linalg.det(matrix) / np.linalg.det(without)
             inverted = _inverse(matrix)
         acceleration, unknown = free.reshape(flat), np.zeros(bias.shape)
-        # the second time refines: what is left of the constraints is rounding of the loads
+        # the second time refines: the remaining error of the constraints is rounding of the loads
         for _ in range(2):
             left = np.einsum("...ki,...i->...k", a, acceleration) + bias
             change = -np.einsum("...ij,...j->...i", inverted, left)

@@ -103,7 +103,7 @@ class EventRecorder(Recorder):
         time, q, v = segment.at(nodes())
         moving = m.velocity(v)
         elastic, viscous = m.springs.loads(m.pose(time, q), moving)
-        # supports work against what springs exert on them
+        # supports work against the forces of springs on them
         drive = -((elastic + viscous) * moving)[..., m.n :, :].sum(axis=(1, 2))
         heat = -(viscous * moving).sum(axis=(1, 2))
         each[:, WORK] += segment.length * integrals(drive, theta)

@@ -6,9 +6,9 @@ touch. Where surfaces approach, impulses follow (`impacts`); then the contact la
 accelerations gives the modes of the contacts with a normal velocity of zero (`modes`). Velocities
 are projected onto the constraints of closed contacts, which removes rounding.
 
-Impacts of decreasing hops accumulate: with the restitution e the times of successive hops are a
-geometric series. A hop below `HOP` is replaced by a closed contact, and the end of the series is
-recorded as an accumulation.
+A hop is the flight of a contact between two impacts. Impacts of decreasing hops accumulate: with
+the restitution e the times of successive hops are a geometric series. A hop below `HOP` is replaced
+by a closed contact, and the end of the series is recorded as an accumulation.
 
 A state has places q (n, 3): x, y [m], angle [rad], and velocities v (n, 3); times count from the
 start of the run. `methods.EventDriven.solve` calls `solve_events`.
@@ -115,7 +115,7 @@ def solve_events(system: RigidBodies, method: EventDriven, request: Request) -> 
 
 
 class _Change(NamedTuple):
-    """What an event does to the closed contacts.
+    """Changes of the closed contacts by an event.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class _Change(NamedTuple):
 
 
 class _Ahead(NamedTuple):
-    """A state shortly after an event, which shows what follows.
+    """A state shortly after an event, from which modes or features after it follow.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ class Integrator:
         Parameters
         ----------
         near : gap within which surfaces touch [m]
-        change : what the event does to the closed contacts
+        change : changes of the closed contacts by the event
         ahead : a state shortly after the event, at which modes or features are determined; or None
         before : largest speed before the step [m/s]; where bodies come to rest, what is left of
             their velocities is its rounding

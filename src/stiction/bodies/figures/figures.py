@@ -95,6 +95,7 @@ class BodyFigures(Figures):
 
 
 def _is_in_space(run: Run) -> bool:
+    """Return whether the bodies of a run move in space."""
     return "orientation" in run.variables
 
 

@@ -7,10 +7,11 @@ and the forces of the hinges that achieve it are eliminated: velocities v withou
 
     v + M^-1 G^T A^-1 (g - G v),   A = G M^-1 G^T,
 
-and forces of contacts act through the mobility P = M^-1 - M^-1 G^T A^-1 G M^-1 in place of M^-1. G
-is taken at the middle of the step of length h. Where velocities satisfy the hinges at both ends of
-the step, G v is (h / 2) b before it and -(h / 2) b after it to first order; b is the relative
-acceleration of the pins by the rotation of their parts. So
+with the mass matrix M, and forces of contacts act through the mobility
+P = M^-1 - M^-1 G^T A^-1 G M^-1 in place of M^-1. G is taken at the middle of the step of length h.
+Where velocities satisfy the hinges at both ends of the step, G v is (h / 2) b before it and
+-(h / 2) b after it to first order; b is the relative acceleration of the pins by the rotation of
+their parts. So
 
     g = -(h / 2) b - d / (2 h)
 

@@ -1,9 +1,10 @@
 """Springs and dampers of rigid bodies: their forces, energies, and bounds of their frequencies.
 
-The tension of a spring of length l is k (l - l0) + c dl/dt, and acts along the line of its ends. A
-step of `TimeStepper` takes the elastic part at the places in the middle of the step; without
-contacts the scheme is then the leapfrog. It takes the viscous part at the velocities before the
-step. `EventDriven` takes both at the points of its steps. `Mechanics` owns the springs of a system.
+The tension of a spring of length l, with the stiffness k, the length l0 without force and the
+damping c, is k (l - l0) + c dl/dt, and acts along the line of its ends. A step of `TimeStepper`
+takes the elastic part at the places in the middle of the step; without contacts the scheme is then
+the leapfrog. It takes the viscous part at the velocities before the step. `EventDriven` takes both
+at the points of its steps. `Mechanics` owns the springs of a system.
 
 A place has the columns x, y [m], angle [rad], a velocity v_x, v_y [m/s], spin [rad/s], a load two
 forces [N] and a moment [N m]; leading axes (...) are times.

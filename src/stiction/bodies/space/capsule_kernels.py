@@ -10,7 +10,11 @@ normal leads from the nearest point of the other surface to this point. These po
 - points above the edges of that face of a polyhedron from which the core has the largest distance.
   A capsule that lies on a face and protrudes beyond it has its contacts there.
 
-d is the vector between the centres [m]; u and v are cores or edges, from a and b on. Called by
+d is the vector between the centres [m]; u and v are cores or edges, from a and b on. Arguments:
+`surfaces`, `faces` and `edges` are the tables of `contact_kernels`, `vertices` (k, 3) all vertices
+and ends of cores about their centres in the axes of space [m], `loops` the vertices of each face;
+i and j are numbers of surfaces, `within` is the largest gap of a contact [m]. Contacts are appended
+to the table `out`, which has `count` so far; the new count is returned. Called by
 `polyhedron_kernels.find_contacts`.
 
 Source: Ericson 2005, "Real-Time Collision Detection", section 5.1 (nearest points of segments).
@@ -94,7 +98,7 @@ def contact_of_capsules(
 
 @kernel
 def _crossing(a: Point, u: Point, b: Point, v: Point) -> tuple[float, float]:
-    """Return the parts of two segments before the nearest points of their lines, -1 if parallel."""
+    """Return s and t of the nearest points a + s u, b + t v of two lines; both -1 if parallel."""
     n = cross(u, v)
     squared = dot(n, n)
     if squared <= _PARALLEL * _PARALLEL * dot(u, u) * dot(v, v):
@@ -199,7 +203,7 @@ def contact_with_polyhedron(
 def _inside(
     solid: SpatialSurface, vertices: Matrix, faces: Table[Face], loops: Integers, a: Point, u: Point
 ) -> tuple[float, float]:  # fmt: skip
-    """Return the parts of a segment before it enters a polyhedron and before it leaves it."""
+    """Return the fractions s of a segment a + s u at which it enters and leaves a polyhedron."""
     enters, leaves = 0.0, 1.0
     for f in range(solid.face, solid.face_end):
         n, b = entries(faces[f].normal), point(vertices, loops[faces[f].start])
@@ -217,7 +221,7 @@ def _inside(
 
 @kernel
 def _above(a: Point, u: Point, m: Point, b: Point) -> float:
-    """Return the part of a segment before the plane through b normal to m, NaN if parallel."""
+    """Return s where a + s u is in the plane through b normal to m; NaN if parallel."""
     rise = dot(m, u)
     if abs(rise) <= _PARALLEL * norm(m) * norm(u):
         return math.nan

@@ -9,8 +9,9 @@ those of spheres and capsules. `contacts.SpatialSurfaces` calls `find_contacts`.
 identifies contacts with those of the step before.
 
 A polyhedron has rows in four arrays of all surfaces: vertices (3 coordinates), faces (`Face`),
-loops (the vertices of each face in turn) and edges (`Edge`). Tuples of three numbers are vectors.
-
+loops (the vertices of each face in turn) and edges (`Edge`). Tuples of three numbers are vectors in
+the axes of space [m]. Contacts are appended to the table `out`, which has `count` so far; i and j
+are numbers of surfaces, `within` is the largest gap of a contact [m].
 
 Source: Baraff 1992, "Dynamic simulation of non-penetrating rigid bodies" (sorted boxes).
 """
@@ -209,7 +210,7 @@ def contact_with_half_space(
 
 @kernel
 def part_before_nearest(x: Point, a: Point, along: Point) -> float:
-    """Return the part of a segment from a before its nearest point to x; 0 of a point."""
+    """Return the fraction s of a segment a + s `along` at its point nearest to x; 0 of a point."""
     squared = dot(along, along)
     return min(1.0, max(0.0, dot(minus(x, a), along) / squared)) if squared > 0.0 else 0.0
 

@@ -1,8 +1,11 @@
 """The model of rigid bodies in space: bodies, supports, gravity, friction and restitution.
 
 The classes check and store the input; `space.mechanics.SpatialMechanics` converts it to arrays, and
-`methods.TimeStepper` computes the motion. Vectors have components x, y, z in the axes of space;
-orientations are quaternions (w, x, y, z). `bodies.model` has the same classes for the plane.
+`methods.TimeStepper` computes the motion. Where surfaces touch, with normal and tangential
+impulses r_n, r_t and velocities u_n, u_t, hold Signorini's condition 0 <= r_n _|_ u_n >= 0,
+Coulomb's law |r_t| <= mu r_n, against u_t at its bound, and an impact law, such as u_n+ = -e u_n-
+with the restitution e. Vectors have components x, y, z in the axes of space; orientations are
+quaternions (w, x, y, z). `bodies.model` has the same classes for the plane.
 """
 
 from __future__ import annotations
@@ -39,10 +42,10 @@ Floats = npt.NDArray[np.float64]
 Three = Sequence[float] | Floats
 
 _PLACE = Components("m", "it is the place of the centre of mass.")
-_VELOCITY = Components("m/s", "it is a velocity in space.")
+_VELOCITY = Components("m/s", "its components are along x, y and z.")
 _SPIN = Components("rad/s", "it turns the body.")
-_FORCE = Components("N", "it is a constant force at the centre of mass.")
-_MOMENT = Components("N m", "it is a constant moment.")
+_FORCE = Components("N", "its components at the centre of mass are along x, y and z.")
+_MOMENT = Components("N m", "its components are about x, y and z.")
 _GRAVITY = Components("m/s^2", "it accelerates all bodies.")
 _TURNED = Components(
     "1", "it is a quaternion (w, x, y, z), which turns the shape.",
@@ -61,7 +64,7 @@ _BODIES = Parts(
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
 _SPRINGS = Parts("they connect bodies.", "give a list of SpatialSpring objects.")
 _HINGES = Parts("they join parts.", "give a list of SpatialHinge objects.")
-_POINT = Components("m", "it is a point in the frame of the body.")
+_POINT = Components("m", "a spring is fixed there, in the frame of the part.")
 _PIN = Components("m", "it is the place of the pin at the start.")
 _AXIS = Components(
     "1", "the parts turn about it.", "give [0, 0, 1], or leave it out for a ball joint.",

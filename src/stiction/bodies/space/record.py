@@ -20,7 +20,13 @@ Floats = npt.NDArray[np.float64]
 
 
 class SpatialSample(PairSample):
-    """As `PairSample`; friction on the first body has three components [N]."""
+    """Forces and heat of a pair at a saved time, as `PairSample`.
+
+    save, pair : index of the saved time, and number of the pair, from 0
+    normal : mean normal force of the step over all points of the pair [N]
+    tangential : (3,) mean friction on the first body, in the axes of space [N]
+    heat : of friction since the start [J]
+    """
 
     save: int
     pair: int

@@ -1,7 +1,9 @@
 """Springs and dampers of rigid bodies in space, where bodies turn about their principal axes.
 
-`bodies.joints.springs.Springs` has the formulas; this class has the parts that depend on the
-dimension. `space.mechanics.SpatialMechanics` makes it.
+The tension of a spring of length l is k (l - l0) + c dl/dt along the line of its ends, with the
+stiffness k, the damping c and the length l0 without force. `bodies.joints.springs.Springs` has
+these formulas; this class has the parts that depend on the dimension.
+`space.mechanics.SpatialMechanics` makes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Vectors in space as tuples of three numbers, for kernels."""
+"""Vectors in space as tuples (x, y, z) of three numbers, the type `Point`, for kernels.
+
+The contact kernels of `bodies.space` and `rotation` use them, because a tuple allocates no array.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Intrinsics of compiled code: calls of C functions by their address.
 
-Each function generates the LLVM code of one call. `callback` has their bodies for plain Python;
-this module is imported only when a kernel is compiled.
+Each intrinsic takes the types of its arguments, and returns the signature of the call and the
+function `codegen`, which emits its LLVM code. Addresses are integers of 64 bits; the functions at
+them are those of users, or right-hand sides and laws of this package with state, signs, parameters
+and results as arrays. `callback` and `laws.law_kernels` have the bodies for plain Python; this
+module is imported only when a kernel is compiled.
 """
 
 from __future__ import annotations

@@ -298,7 +298,7 @@ def _unfolded(value: object, above: tuple[int, ...] = ()) -> object:
 
 
 def _library_name(value: object) -> str | None:
-    """Return the module and name of what a library, Python or stiction defines; else None."""
+    """Return module and name of an object of a library, Python or stiction; else None."""
     # the universal functions of SciPy do not know their module
     ufunc = "scipy.special" if type(value).__name__ == "ufunc" else ""
     module = getattr(value, "__module__", None) or ufunc

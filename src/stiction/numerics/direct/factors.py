@@ -180,7 +180,7 @@ def _bad_matrix(
 
 
 def check_matrix(matrix: object) -> None:
-    """Raise an error for what is not a square CSR matrix of finite numbers.
+    """Raise an error unless the argument is a square CSR matrix of finite numbers.
 
     Raises
     ------
@@ -321,13 +321,16 @@ class Workspace(abc.ABC):
     # of subclasses: factors, numbers of positive and negative eigenvalues, and freeing of memory;
     # the values `data` (nnz,) are in the order of the pattern
     @abc.abstractmethod
-    def _factorise(self, pattern: Pattern, data: Floats) -> Factors: ...
+    def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
+        """Return the factors of a checked matrix: its pattern, and the values of its entries."""
 
     @abc.abstractmethod
-    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None: ...
+    def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
+        """Return the numbers of positive and negative eigenvalues of a checked matrix."""
 
     @abc.abstractmethod
-    def _forget(self) -> None: ...
+    def _forget(self) -> None:
+        """Free the storage that belongs to the present pattern."""
 
     def __enter__(self) -> Self:
         """Return the workspace, to be closed at the end of the block."""

@@ -1,7 +1,8 @@
 """LU factors by SuperLU of SciPy; matrices of one sparsity pattern share the order of elimination.
 
-`linear_solvers.SuperLU` describes the solver. Besides solutions the factors give the sign and the
-logarithm of the determinant, and the inertia of a symmetric matrix.
+Rows and columns of A are permuted so that the factors of P A^T Q = L U have few entries; solutions
+follow by substitution. `linear_solvers.SuperLU` describes the solver. Besides solutions the factors
+give the sign and the logarithm of the determinant, and the inertia of a symmetric matrix.
 
 Source: Li 2005, An overview of SuperLU.
 """
@@ -130,6 +131,7 @@ class SuperLUFactors(Factors):
 
     @cached_property
     def _pivots(self) -> Floats:
+        """Return (n,) the pivots: the diagonal of the factor U."""
         return np.asarray(self._lu.U.diagonal())
 
     @property

@@ -1,7 +1,9 @@
 """Accelerated projected gradient method for frictional contact problems u = W r + q, with restarts.
 
-For a given slip velocity, De Saxce's form is a convex quadratic programme over Coulomb's cones K. A
-step from the extrapolated forces y_k is
+r (n, size) are forces of n contacts, u their velocities, n the unit vector of the normal component,
+mu and `rolling` coefficients of friction and rolling friction of the tangential and rolling
+components u_t, u_m. For a given slip velocity, De Saxce's form is a convex quadratic programme over
+Coulomb's cones K. A step from the extrapolated forces y_k is
 
     r_{k+1} = P(y_k - (W y_k + q + (mu |u_t| + rolling |u_m|) n)),    u = W y_k + q,
     y_{k+1} = r_{k+1} + beta_k (r_{k+1} - r_k),

@@ -279,6 +279,7 @@ def _block_lines(matrix: sp.bsr_array[Any]) -> list[str]:
 
 
 def _line(values: Floats) -> str:
+    """Return numbers as a line of text with 18 digits."""
     return " ".join(f"{value:.17e}" for value in values)
 
 

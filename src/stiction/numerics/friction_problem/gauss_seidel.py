@@ -5,11 +5,12 @@ A sweep solves the problem of each contact c in turn, with fixed forces at all o
     u = W_cc r + q_c',    q_c' = q_c + sum of W_cd r_d over the other contacts d.
 
 The root of the natural map r - P(r - rho (u + (mu |u_t| + rolling |u_m|) n)) solves it, with the
-projection P on Coulomb's cone (`cones`); a semismooth Newton method computes it, or improves the
-forces by one projected step. Arrays q, r, u are (n, size), normal components first. W is stored in
-blocks (block compressed rows): those of contact c are `blocks[start[c]:start[c + 1]]`, in columns
-`column[...]` in increasing order, and the block on the diagonal has the number `diagonal[c]`.
-`solver` combines sweeps with other methods.
+projection P on Coulomb's cone (`cones`), the normal n, tangential and rolling components u_t, u_m,
+their coefficients of friction mu and `rolling`, and a number rho > 0; a semismooth Newton method
+computes it, or improves the forces by one projected step. Arrays q, r, u are (n, size), normal
+components first. W is stored in blocks (block compressed rows): those of contact c are
+`blocks[start[c]:start[c + 1]]`, in columns `column[...]` in increasing order, and the block on the
+diagonal has the number `diagonal[c]`. `solver` combines sweeps with other methods.
 
 Source: Jourdan, Alart, Jean 1998 (Gauss-Seidel); Alart, Curnier 1991 (the problem of one contact).
 """

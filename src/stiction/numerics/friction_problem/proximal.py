@@ -1,5 +1,6 @@
 """Proximal point method for frictional contact problems, for cases in which Newton's method cycles.
 
+The problem is u = W r + q with Coulomb's law between forces r and velocities u of contacts.
 W + shift D and q - shift D r_k in place of W and q, with D = diag(1 / rho), give a problem whose
 solution r_{k+1} is unique near r_k for a large shift. Fixed points r_{k+1} = r_k are the solutions
 of the original problem u = W r + q. Each problem is solved by sweeps and Newton's method. The shift

@@ -1,13 +1,14 @@
 """The sequence of methods that solves a frictional contact problem.
 
-Sweeps of the Gauss-Seidel method determine which contacts are open, stick or slip; the semismooth
-Newton method then converges in a few steps. In a large problem a linear system takes as long as
-hundreds of steps of the accelerated projected gradient, which then come first. If both fail, all
-modes of up to three contacts in the plane are enumerated; then the proximal point method follows,
-and Newton's method from random starts.
-`problem.FrictionProblem.solve` calls `solve_local` for a problem u = W r + q of a user, and
-`bodies` in each step. Each method reports its error, the norm of the natural map [m/s] (`newton`);
-the best forces are returned, whether they reach the tolerance or not.
+The problem is u = W r + q with Signorini's conditions and Coulomb's law between forces r [N] and
+velocities u [m/s] of contacts; a sweep solves for each contact in turn. Sweeps of the Gauss-Seidel
+method determine which contacts are open, stick or slip; the semismooth Newton method then converges
+in a few steps. In a large problem a linear system takes as long as hundreds of steps of the
+accelerated projected gradient, which then come first. If both fail, all modes of up to three
+contacts in the plane are enumerated; then the proximal point method follows, and Newton's method
+from random starts. `problem.FrictionProblem.solve` calls `solve_local` for a problem u = W r + q of
+a user, and `bodies` in each step. Each method reports its error, the norm of the natural map [m/s]
+(`newton`); the best forces are returned, whether they reach the tolerance or not.
 
 Source: Acary, Bremond, Huber 2018 (comparison of these methods).
 """

@@ -1,6 +1,8 @@
 """Uniqueness of the velocities and forces of a solution, and the set of other admissible forces.
 
-Two solutions r, r' with De Saxce's velocities u~, u~' obey (r - r') . (u~ - u~') <= 0, so that
+The problem is u = W r + q with Coulomb's law between forces r and velocities u. Two solutions r, r'
+with De Saxce's velocities u~ = u + mu |u_t| n (normal n, tangential part u_t) obey
+(r - r') . (u~ - u~') <= 0, so that
 
     (r - r') . W (r - r') <= sum of mu |r_n - r_n'| |u_t - u_t'|.
 

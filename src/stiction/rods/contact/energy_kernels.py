@@ -1,7 +1,9 @@
 """Energy accounting of contact impulses in a step: friction heat, modes and slip speeds.
 
-P is the impulse on the first rod [N s], u the slip velocity [m/s], n the normal, k one contact,
-and q, v, p the state as in `contact.kernels`. A step of velocity Verlet has two half kicks,
+P is the impulse on the first rod [N s], u the slip velocity [m/s], n the normal from the first to
+the second body, d the unit vector of slip (`Contact.direction`), k one contact. The state is
+q (4, slots) quaternions, v (3, slots) velocities [m/s], p (3, slots) angular momenta over inertia
+[1/s]. A step of velocity Verlet has two half kicks,
 changes of velocity by forces and impulses over half the step. A half kick from u to u' changes the
 kinetic energy by P . (u + u')/2; its tangential part in slip is minus the friction heat. Called by
 `leapfrog.velocity_verlet_kernels` after each half kick and at the end of each step.

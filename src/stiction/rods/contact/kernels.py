@@ -183,7 +183,11 @@ Contacts = Table[Contact]
 
 
 class ContactSet(NamedTuple):
-    """All contacts, one contact at trial positions, and extremes of `extremes_kernels`."""
+    """All contacts, one contact at trial positions, and extremes over all steps.
+
+    contacts, trial : tables (contacts,) and (1,) of `Contact`
+    extremes : largest or least values so far, see `state.extremes_kernels.Extreme`
+    """
 
     contacts: Contacts
     trial: Contacts

@@ -9,7 +9,8 @@ Gauss-Seidel sweeps over the contacts, with the local laws of `local_coulomb_ker
 
 Common arguments, as in `contact.kernels`: r, q, v, p (3 or 4, slots) nodes, quaternions, velocities
 and momenta over inertia, mobility (3, slots) inverse masses and inertias, k one contact, with its
-separation D, normal n, tangents t1, t2 and positions s1, s2 of the closest points.
+separation D, normal n, tangents t1, t2 and positions s1, s2 of the closest points; av, ap
+(3, slots) rates of v and p, `workspace` (10,), `tally` counters of sweeps.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -160,7 +161,10 @@ def slip_rate_at_constant_velocity(
 
 @kernel
 def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[float, float]:
-    """Return component a of the velocity at s, by the four weights b, and its derivative by s."""
+    """Return component a of the velocity at s, by the four weights b, and its derivative by s.
+
+    start : slot of the first of the four nodes around s
+    """
     x = s - math.floor(s)
     y = 1.0 - x
     v0, v1, v2, v3 = v[a, start], v[a, start + 1], v[a, start + 2], v[a, start + 3]
@@ -184,7 +188,7 @@ def solve_forces(
 ) -> None:
     """Solve for the forces of all closed contacts, and the pending modes, by block Gauss-Seidel.
 
-    av, ap : rates of v and p, without contacts on entry, with contacts on return
+    av, ap : (3, slots) rates of v and p, without contacts on entry, with contacts on return
     """
     contacts = contact_set.contacts
     closed, has_friction = count_closed(contacts), False

@@ -203,7 +203,10 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
 def local_law(
     k: Contact, law: int, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
-    """Return the impulse or force of one contact by one of the laws, and its mode."""
+    """Return the impulse or force of one contact by one of the laws, and its mode.
+
+    law : KICK or IMPACT (`local_impulse`), FORCES (`coulomb_force`), STEP_END (`end_impulse`)
+    """
     # a constant in a call would compile the kernel once more
     is_painleve = False
     if law == FORCES:
@@ -215,7 +218,11 @@ def local_law(
 
 @kernel
 def known_velocity(k: Contact, law: int, restitutes: bool) -> tuple[float, float, float]:
-    """Return the velocity [m/s] that a law adds to the slip velocity; FORCES adds a rate."""
+    """Return the velocity [m/s] that a law adds to the slip velocity; FORCES adds a rate.
+
+    KICK adds u before the kick, FORCES the rate of u at constant velocities, IMPACT the velocity
+    before it times the coefficients of restitution (with `restitutes`), STEP_END nothing.
+    """
     slip, drift = k.slip, k.drift
     if law == KICK:
         return slip[0], slip[1], slip[2]

@@ -30,7 +30,7 @@ FRICTION = Part(
     "give the coefficient of stick as Coulomb(mu).",
     "Coulomb(mu), or None for no slip",
 )
-_PLACE = Finite("m", "it is a position along the rod.", "for example 0.5.")
+_PLACE = Finite("m", "the search for the closest points starts there.", "for example 0.5.")
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
 _OPENS = Flag("a contact opens in tension, or transmits tension.", "leave it out.")
 _PROJECT = Flag("the second rod is moved until it touches the first, or not.", "give True.")

@@ -49,7 +49,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Totals(Struct):
-    """Energies [J], linear and angular momentum of all rods [kg m/s, kg m^2/s]."""
+    """Energies and momenta of all rods.
+
+    kinetic, stored : energies [J]
+    momentum, angular_momentum : (3,) about the origin [kg m/s], [kg m^2/s]
+    """
 
     kinetic: float
     stored: float
@@ -58,7 +62,11 @@ class Totals(Struct):
 
 
 class ContactMotion(Struct):
-    """Motion of a contact: rates of s1, s2 [elements/s], u [m/s], and the contact point [m]."""
+    """Motion of a contact.
+
+    place_rates : rates of the positions s1, s2 along both bodies [elements/s]
+    slip, point : slip velocity u [m/s], and the contact point [m]
+    """
 
     place_rates: Annotated[Vector, 2]
     slip: Annotated[Vector, 3]
@@ -67,7 +75,12 @@ class ContactMotion(Struct):
 
 @kernel
 def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
-    """Return rates of s1, s2 [elements/s]: the time derivative of tangency (sheet, (10))."""
+    """Return rates of s1, s2 [elements/s], from the time derivative of D . t1 = D . t2 = 0.
+
+    With the tangents t1, t2: A s' = -(V . t1 + D . v1', V . t2 + D . v2'), where V is the velocity
+    of point 2 minus that of point 1 and v1', v2' are derivatives along the rods. A is
+    ((-t1 . t1 + D . x1'', t1 . t2), (-t1 . t2, t2 . t2 + D . x2'')), x'' = d2R/ds2 (sheet, (10)).
+    """
     d, tangents, curvatures = k.separation, k.tangents, k.curvatures
     # (10), A s' = -(V . t1 + D . v1', V . t2 + D . v2'): V is the difference of the velocities, v1'
     # and v2' are their slopes along the rods; A = ((a11, a12), (-a12, a22)) has the curvatures x''
@@ -97,7 +110,7 @@ def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
 
 @kernel
 def both_points(v: Matrix, k: Contact, a: int) -> tuple[float, float, float, float]:
-    """Return component a of both velocities at the contact, each with its derivative by s."""
+    """Return component a of (v1, dv1/ds, v2, dv2/ds), velocities of both axes at the contact."""
     x1, w1, _ = axis_point(v, k.first[0], k.elements[0], k.place[0], a, k.rule)
     if k.shape == CURVE:
         x2, w2, _ = axis_point(v, k.first[1], k.elements[1], k.place[1], a, k.rule)

@@ -1,6 +1,7 @@
 """Largest penetration of rods and rigid partners, with or without a declared contact.
 
-The penetration of two bodies is the sum of their radii minus the distance of their axes.
+The penetration of two bodies is a1 + a2 - |R2 - R1|, the sum of their radii minus the distance of
+their axes.
 `overlap_kernels` computes it for pairs of curves; here the points of rods are compared with spheres
 and planes. A penetration at the start of a run is an error (`refuse_overlap`); later ones enter the
 audit. Called by `leapfrog.run` and `midpoint.run`.

@@ -2,7 +2,8 @@
 
 A segment is the part of a contact curve of one element. The broad phase of `pairs` finds pairs of
 near segments, as in the search for contacts. Here every pair has a distance, that of its closest
-points on the two segments, which need not be closest points of the whole curves.
+points on the two segments, which need not be closest points of the whole curves. D is the vector
+between two points, s1 and s2 are their positions along both curves [elements].
 
 Source: formulas sheet (docs/formulas/rods.md), section 2.
 """

@@ -149,6 +149,7 @@ def group_segments(
 
 
 def _cell_of(x: float) -> int:
+    """Return `cell_of` in plain Python."""
     # the compiled code has the same result if the number does not fit
     return math.floor(x) if abs(x) < _LARGEST else -(1 << 63)
 
@@ -160,6 +161,7 @@ def cell_of(x: float) -> int:
 
 
 def _bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
+    """Return `bucket_of` in plain Python."""
     # primes of Teschner and others 2003 for x, y, z; the fourth number and the multiplier, large
     # and odd, were chosen. Python's integers do not overflow: wrap them as 64-bit integers do
     level, x, y, z = int(level), int(x), int(y), int(z)
@@ -176,7 +178,7 @@ def _wrapped(h: int) -> int:
 
 @kernel(plain=_bucket_of)
 def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
-    """Return the hash bucket of a cell of the grid."""
+    """Return the hash bucket of the cell (x, y, z) of a level; `mask` + 1 is their number."""
     h = x * 73856093 ^ y * 19349663 ^ z * 83492791 ^ level * 6542989
     h ^= h >> 17
     h *= 2246822519
@@ -185,9 +187,10 @@ def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
 
 @kernel(allocates=True)
 def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
-    """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
+    """Return the cells, their widths, and the spheres sorted by hash bucket.
 
-    The members of bucket h are order[start[h] : start[h + 1]].
+    Returned are (n, 4) the cell of each sphere (level, x, y, z), (levels,) cell widths [m], 0 of
+    unused levels, and `start`, `order`: bucket h has the spheres order[start[h] : start[h + 1]].
     """
     n = spheres.size.shape[0]
     least = math.inf
@@ -229,7 +232,8 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
 def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     """Return pairs of groups whose spheres overlap, their number, and the number of tests.
 
-    A group forms a pair with itself too.
+    Pairs are rows of two numbers of groups, the lower one first; rows from the number of pairs on
+    are unused. A group forms a pair with itself too.
     """
     cells, widths, start, order = sort_into_cells(spheres)
     pairs = np.empty((2 * groups.shape[0] + 64, 2), np.int64)
@@ -276,7 +280,12 @@ def near_segments(
 ) -> tuple[Ints, int, int]:
     """Return pairs of segments whose spheres overlap, their number, and the number of tests.
 
-    The first of a pair is on the rod with the lower number, or is the earlier one on its rod.
+    Pairs are rows of two numbers of segments; rows from the number of pairs on are unused. The
+    first is on the rod with the lower number, or is the earlier one on its rod.
+
+    spheres, around : spheres of the segments, and of the groups
+    groups : (n, 2) first segment of each group, and one past the last
+    self_separation : (rods,) least distance of two segments of the same rod [elements]
     """
     close, many, tests = near_groups(groups, around)
     pairs = np.empty((64, 2), np.int64)

@@ -1,8 +1,10 @@
 """Rigid partners of rods in contact: cylinders, spheres and planes, fixed or with given motion.
 
 A partner moves as a rigid body about its pivot, with constant velocities or velocities that grow
-linearly in a time `rise`. `points` are nodes of the contact kernels (`assembly`): of the axis of a
-cylinder, the centre of a sphere, and origin and two edges of a plane.
+linearly in a time `rise`: its displacement is `velocity` tau(t) and its rotation vector
+`angular_velocity` tau(t), with tau = t^2 / (2 rise) up to t = rise and t - rise / 2 after. `points`
+are nodes of the contact kernels (`assembly`): of the axis of a cylinder, the centre of a sphere,
+and origin and two edges of a plane.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
 _RADIUS = Positive("m", "without thickness it has no surface to roll on.", "give 0.02.")
 _END = Components("m", "the axis joins two points.")
 _CENTRE = Components("m", "it is the middle of the sphere.")
-_POINT = Components("m", "it is a point of the plane.")
+_POINT = Components("m", "the plane goes through it, and turns about it.")
 _NORMAL = Components("1", "it points to the side of the rods.", "give [0, 0, 1].", direction=True)
 
 

@@ -231,6 +231,7 @@ def inspect(
 ) -> int:
     """Set up to five candidates of a pair of segments; return their number.
 
+    first, elements, rule : as of `find_candidates`
     rods, segment : indices of the rods, and of the segments on them
     guess : closest points of the chords, as fractions
     sines : bounds of `sine_range`

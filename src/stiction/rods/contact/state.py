@@ -1,8 +1,9 @@
 """Contacts of a run as arrays: closest points, modes, geometry, forces.
 
 `ContactState` has the table of all contacts (`kernels.Contact`). It checks the contacts at the
-start of a run, searches for new ones, and records their quantities at saved times. `leapfrog.run`
-makes one for each run.
+start of a run, searches for new ones, and records their quantities at saved times. The gap of a
+contact is the distance of both axes minus both radii; its mode is OPEN, ROLL or SLIP.
+`leapfrog.run` makes one for each run.
 """
 
 from __future__ import annotations

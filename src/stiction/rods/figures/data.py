@@ -170,7 +170,7 @@ class RodData(RunData):
 
     @functools.cached_property
     def box(self) -> tuple[Floats, Floats]:
-        """Corners of a box around the rods over the whole run [m]."""
+        """Lowest and highest coordinates (3,) of rods, radius included, in the whole run [m]."""
         positions = self.values("position").reshape(-1, 3)
         positions = positions[np.isfinite(positions).all(axis=1)]
         thick = float(self.values("radius_of_node").max())

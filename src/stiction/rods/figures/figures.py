@@ -31,6 +31,7 @@ class RodFigures(Figures):
 
     @functools.cached_property
     def _data(self) -> RodData:
+        """The data of the run that figures read."""
         return RodData(self.run)
 
     @property

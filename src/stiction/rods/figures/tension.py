@@ -1,6 +1,8 @@
 """Figure of tension along rods in contact along arcs, as in Euler and Eytelwein's belt friction.
 
-The data are those of the methods `Quasistatic` and `ImplicitEuler` (package `rods.wrapped`).
+Where a rod slips around a body, its tension T changes by dT = mu T d(angle) without bending
+stiffness. The data are those of the methods `Quasistatic` and `ImplicitEuler` (package
+`rods.wrapped`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Check of a checkpoint of rods: saved arrays of contacts must be NaN exactly for open contacts.
+"""Check of a checkpoint of rods: arrays of contacts must be NaN exactly where no contact is saved.
 
+A column of such an array is a numbered place for a contact. It is in use at the saved times at
+which its mode is a number; elsewhere mode, gap, force and so on are NaN, and sums over time are 0.
 `LeapfrogStepper` calls it when it resumes a run, so that a damaged checkpoint is refused.
 """
 

@@ -1,11 +1,17 @@
 """Event localisation in velocity Verlet steps: find the root, split the step there, continue.
 
-Event functions: the gap (closing), the normal force (opening), the tangential force of rolling
-minus the bound of friction (onset of slip), the slip speed (stick). A step brackets the root, and
-the Illinois variant of regula falsi refines it; every iterate repeats the step with another length.
-Common arguments are the structs of `stepper_kernels`, `saved`, the start of the step, h, the length
-of the step [s], and k, one contact of number c; `events` and `written` (1,) are the buffer of
-events and their number.
+Event functions, negative before the event: minus the gap (closing), minus the normal force p_n
+(opening), |f_t| - mu p_n with the tangential force f_t that rolling requires (onset of slip), and
+minus the slip speed (stick). A step brackets the root, and the Illinois variant of regula falsi
+refines it; every iterate repeats the step with another length.
+
+Common arguments: `state`, present positions, quaternions, velocities and momenta of all rods
+(`rod_kernels.State`); `table`, material data and inverse masses; `forcing`, drag, loads and moving
+clamps; `contact_set`, all contacts; `workspace`, forces, energies and counters (structs of
+`stepper_kernels`); `saved`, a copy of state and contacts at the start of the step; h, the length of
+the step [s]; k, one contact, and c, its number. `events` and `written` (1,) are the buffer of
+events and their number. `code` is the return code of the step: PENETRATION if an open contact
+penetrates, MODE_CHANGE if the forces at its end imply another mode of a contact.
 
 `velocity_verlet.VelocityVerletStepper` calls `process_events` after a step that contains an event.
 It locates the first event, commits the new modes or applies the impact, and takes the remainder of
@@ -129,7 +135,10 @@ def secant_root(before: float, after: float) -> float:
 
 @kernel
 def event_function_of(c: int, code: int, contact_set: ContactSet, saved: SavedStep) -> int:
-    """Return which event function of contact c has a root in the step; -1 for none."""
+    """Return which event function of contact c has a root in the step; -1 for none.
+
+    Values: GAP, NORMAL_FORCE, FRICTION_EXCESS (onset of slip), SLIP_SPEED (stick).
+    """
     was, k = saved.contacts[c].mode, contact_set.contacts[c]
     if code == PENETRATION:
         depth_limit = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
@@ -173,9 +182,10 @@ def event_value_at_start(kind: int, c: int, contact_set: ContactSet, saved: Save
 
 @kernel
 def first_root(code: int, contact_set: ContactSet, saved: SavedStep) -> tuple[float, int]:
-    """Return the fraction of the step at the first event, and its contact; (1, -1) for none.
+    """Return the fraction of the bracket at the first event, and its contact; (1, -1) for none.
 
-    saved.low holds contacts at the lower end of the bracket.
+    `saved.low` has the contacts at the lower end of the bracket, at first the start of the step;
+    `contact_set` those at its upper end.
     """
     first, which = 1.0, -1
     for c in range(contact_set.contacts.shape[0]):

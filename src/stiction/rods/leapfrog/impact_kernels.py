@@ -3,8 +3,9 @@
 `event_localisation_kernels` finds the events and solves the impacts; the functions here write a
 record `Event` for each. The steppers append the records to the event log of the run. Arguments: k
 is one contact (`contact.kernels.Contact`), c its number, `now` the time [s], `events` the buffer
-and `written` (1,) the number of its events; q, v, p are quaternions, velocities, momenta over
-inertia.
+and `written` (1,) the number of its events; q (4, slots) are quaternions, v (3, slots) velocities
+[m/s], p (3, slots) angular momenta over the inertia [1/s]. u is the slip velocity, the velocity of
+the first surface relative to the second, n the normal from the first to the second body.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6.
 """
@@ -31,7 +32,8 @@ class Event(Struct):
 
     time : [s]
     contact : index of the contact, from 0
-    before, after, kind : modes; one of the kinds above
+    before, after : modes OPEN, ROLL or SLIP of `contact.kernels`
+    kind : CLOSES to FALLS, a constant of this module
     place : positions s on both bodies [elements]
     pressing : normal force [N]; for an impact the approach velocity [m/s]
     slip_speed : [m/s]

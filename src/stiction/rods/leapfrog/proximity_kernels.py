@@ -6,6 +6,9 @@ steps of a quarter of an element. A decrease of the gap that leads to no existin
 a new minimum, and the run searches for contacts again. `velocity_verlet_kernels` calls
 `has_unpaired_minimum` every PROXIMITY_INTERVAL steps, `remove_duplicate_contacts` in each step.
 
+Arguments: r (3, slots) are the nodes of all rods [m], k is one contact (`contact.kernels.Contact`)
+and c its number, s1 and s2 are positions on its two rods [elements].
+
 Source: docs/theory/rods, "Many contacts".
 """
 

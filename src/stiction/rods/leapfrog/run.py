@@ -1,5 +1,10 @@
 """Time integration of rods by the leapfrog, from one saved time to the next.
 
+A step of length h is a kick v+ = v- + h M^-1 (f + J^T lam) with J (v+ + v-) = 0, and a drift of the
+positions at constant v: v velocities, M masses and inertias, f elastic forces and loads, lam the
+contact forces, J v the slip velocities. Velocities belong to the middle of a step, so a sample at
+its end has their mean before and after a kick.
+
 `LeapfrogStepper` assembles the rods, takes steps (`stepper_kernels`), treats events and searches
 between them, and records states, events, extremes and checkpoints. `VelocityVerletStepper` and the
 midpoint rule derive from it.
@@ -223,7 +228,7 @@ class LeapfrogStepper:
         contact_state.impulse[:] = 0.0
 
     def _begin_at(self, now: float, part: int) -> None:
-        """Set the phase of the step at time `now`."""
+        """Set time and phase of the step; `part` is a phase of `stepper_kernels`, such as KICK."""
         self.sums[0].time, self.tally[0].next_part, self.tally[0].lost = now, part, -1
 
     def _discard_half_kick(self) -> None:

@@ -2,11 +2,11 @@
 
 A drift changes positions at constant velocities over a step h; a kick changes velocities by forces
 and contact impulses, v+ = v- + h M^-1 (f + J^T lam) with J (v+ + v-) = 0 (docs/theory/rods,
-eq-rd-kick). M holds masses and inertias, f elastic forces and loads, lam the contact forces, and
-J v is the slip velocity. Velocities belong to the middle of a step. If a contact reaches or leaves
-the end of a rod, `integrate` returns to Python, which records the event; the next call resumes
-within the same step. Called by `leapfrog.run`. The structs below are the common arguments; w is the
-length of a kick, h that of a drift, `now` the time [s].
+eq-rd-kick). M holds masses and inertias, f elastic forces and loads, lam the contact forces, and J
+v is the slip velocity of the contacts. Velocities belong to the middle of a step. If a contact
+reaches or leaves the end of a rod, `integrate` returns to Python, which records the event; the next
+call resumes within the same step. Called by `leapfrog.run`. The structs below are the common
+arguments; w is the length of a kick, h that of a drift, `now` the time [s].
 
 Source: formulas sheet (docs/formulas/rods.md), section 6.
 """
@@ -73,6 +73,10 @@ class Constants(NamedTuple):
 class Forcing(NamedTuple):
     """Drag, loads and moving clamps of `assembly.Flat`.
 
+    drag : (3, slots) table of `rod_kernels.Drag`
+    constant : (3, slots) constant forces on nodes, gravity included [N]
+    loads, times, factors : other dead loads, and their histories, see `driving_kernels.add_loads`
+    driven : nodes and elements with prescribed motion
     damped, retarded, loaded : whether there is drag, internal damping, any load
     """
 
@@ -112,8 +116,9 @@ class Sums(Struct):
 class Workspace(NamedTuple):
     """Work arrays, and the records of a run.
 
-    scratch : (33, slots); `strains_of`, `rod_kernels.forces_of`, `rod_kernels.loads_of`,
-        `damping_of` and `earlier_of` return views of its rows
+    scratch : (33, slots), three rows each: stress resultants and moments (`strains_of`); all forces
+        and torques (`rod_kernels.forces_of`); those of loads (`rod_kernels.loads_of`); those of
+        internal damping (`damping_of`); v, p before the last kick, old nodes (`earlier_of`)
     work : (6, slots), without meaning between two calls
     sums, tally : tables of one element
     """
@@ -286,7 +291,7 @@ def drive_work_of_kick(
     """Return the work of prescribed motions against the contact impulses of a kick [J].
 
     An impulse P does the work P . (u + u') / 2 on a contact, with u before the prescribed
-    velocities change and u' after it. The two parts are those of the velocities before and after.
+    velocities change and u' after it. Returned are the parts of u and of u', half the work each.
     """
     q, mobility, contacts = state.q, table.mobility, contact_set.contacts
     old_v, old_p, _ = earlier_of(workspace.scratch)

@@ -1,9 +1,12 @@
 """Time integration of rods whose contacts may slip or open, from one saved time to the next.
 
-A step of the velocity Verlet scheme is half kick, drift, half kick; `velocity_verlet_kernels`
-defines it. This module takes steps until a contact penetrates, changes its mode, or has moved so
-far that contacts must be searched again. `event_localisation_kernels` then locates penetrations and
-mode changes within the step. If all contacts roll, `LeapfrogStepper` is used instead.
+A step of length h is half kick, drift, half kick, v' = v + M^-1 (h f(r) / 2 + J^T P),
+r+ = r + h v', v+ = v' + M^-1 (h f(r+) / 2 + J^T P+): positions r, velocities v, masses and inertias
+M, elastic forces and loads f, contact impulses P and P+, slip velocities J v
+(`velocity_verlet_kernels`). This module takes steps until a contact penetrates, changes its mode,
+or has moved so far that contacts must be searched again. `event_localisation_kernels` then locates
+penetrations and mode changes within the step. If all contacts roll, `LeapfrogStepper` is used
+instead.
 """
 
 from __future__ import annotations
@@ -101,6 +104,7 @@ class VelocityVerletStepper(LeapfrogStepper):
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
+        """Save sample k, with the present velocities in place of v and p."""
         # velocities belong to the saved time: v and p, means of half steps, are not needed
         super()._observe(k, self.flat.v, self.flat.p)
 

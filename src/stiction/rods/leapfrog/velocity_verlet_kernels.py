@@ -1,11 +1,18 @@
 """Velocity Verlet steps for contacts that may slip or open: half kick, drift, half kick.
 
-A kick changes velocities by forces and impulses, a drift changes positions at constant velocities.
+A kick changes velocities by forces and impulses, v' = v + M^-1 (h f / 2 + J^T P) with masses M,
+elastic forces and loads f, contact impulses P; a drift changes positions at constant velocities.
 Positions and velocities belong to the same time. The first half kick applies the contact forces of
 the start of the step. The impulses of the second half kick satisfy the rolling constraint at its
-end. `event_localisation_kernels` locates mode changes and splits the step there. Common arguments
-are the structs of `stepper_kernels`; w is the length of a half kick, h that of a step [s].
-`velocity_verlet.VelocityVerletStepper` calls `integrate_velocity_verlet`.
+end. `event_localisation_kernels` locates mode changes and splits the step there.
+
+Common arguments: `state`, positions r, quaternions q, velocities v and momenta over inertia p of
+all rods; `table`, material data and inverse masses; `forcing`, drag, loads and moving clamps;
+`contact_set`, all contacts; `workspace`, forces, energies and counters (structs of
+`stepper_kernels`); `saved`, a copy of state and contacts at the start of the step. w is the length
+of a half kick, h that of a step [s]. The pending mode of a contact is the mode that the present
+forces imply; a search finds new contacts. `velocity_verlet.VelocityVerletStepper` calls
+`integrate_velocity_verlet`.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -109,7 +116,8 @@ PROXIMITY_INTERVAL = 12
 class SavedStep(NamedTuple):
     """State at the start of a step, for its repetition.
 
-    rows : (22, slots) state, rates and mobility, see `saved_state` and `rates_of`
+    rows : (22, slots) r (3 rows), q (4), v (3), p (3), rates of v (3) and p (3) without contacts,
+        mobility without drag (3); see `saved_state` and `rates_of`
     contacts : contacts at the start of the step
     low : contacts at the lower end of the bracket of an event
     sums : time and work at the start of the step
@@ -382,7 +390,10 @@ def find_contact_forces(
 def full_rates(
     state: State, table: Constants, forcing: Forcing, workspace: Workspace, av: Matrix, ap: Matrix
 ) -> None:
-    """Set av, ap to the rates of v and p without contacts, with damping and moving clamps."""
+    """Set av, ap to the rates of v and p without contacts, with damping and moving clamps.
+
+    av, ap : (3, slots) outputs, accelerations of nodes [m/s^2] and rates of p [1/s^2]
+    """
     q, v, p, scratch, mat = state.q, state.v, state.p, workspace.scratch, table.mat
     rod, drags = material_of(mat), drag_of(forcing.drag)
     f, t = forces_of(scratch)

@@ -1,8 +1,11 @@
 """Kernels of the implicit midpoint rule: rotations, tangent stiffness, Jacobian of constraints.
 
-Unknowns are six per slot, numbered 6 i + k: displacement of the node over a step [m] (k < 3), and
-rotation vector of the element in space [rad]. Arrays r, q, mat are those of `rod_kernels`. Called
-by `midpoint.run`; `statics` uses the tangent stiffness too.
+A step of length h solves 2 M (u / h - v) / h = f(midpoint) + J^T lam, J u = 0 by Newton's method: M
+masses and inertias, v velocities at its start, f elastic forces and loads, lam contact forces, J
+the matrix of slip. Newton's matrix is 2 M / h^2 - df/du. The unknowns u are six per slot, numbered
+6 i + k: displacement of the node over a step [m] (k < 3), and rotation vector of the element in
+space [rad]. Arrays r, q, mat are those of `rod_kernels`. Called by `midpoint.run`; `statics` uses
+the tangent stiffness too.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 3 and 6.
 """

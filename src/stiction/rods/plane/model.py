@@ -1,7 +1,9 @@
 """A rod in frictional contact with a rigid plane: rolling, slip, impacts and opening.
 
-`RodOnPlane` has the data of the system and checks them; `plane.run` integrates its motion with the
-method `PlaneLeapfrog`.
+At each node hold 0 <= r_n _|_ u_n >= 0 for a closed gap and |r_t| <= mu r_n, against the slip
+velocity u_t at its bound, with the contact force r and the velocity u of the point one radius below
+the node. `RodOnPlane` has the data of the system and checks them; `plane.run` integrates its motion
+with the method `PlaneLeapfrog`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ Vector = Sequence[float] | Floats
 _TOUCHING = 1e-7
 
 _ROD = Part("the system computes the motion of one rod.", "give one rod.")
-_POINT = Components("m", "it is a point of the plane.")
+_POINT = Components("m", "the plane goes through it.")
 _NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1].", direction=True)
 
 

@@ -82,7 +82,11 @@ Energies = tuple[float, float]
 
 
 class Motion(NamedTuple):
-    """Positions r [m], quaternions q, velocities v [m/s], momenta over inertia p [1/s]."""
+    """State of the rod, one column per node and the element after it.
+
+    r (3, slots) positions [m], q (4, slots) quaternions, v (3, slots) velocities [m/s], p (3,
+    slots) angular momenta over the inertia across the axis [1/s].
+    """
 
     r: Floats
     q: Floats
@@ -91,7 +95,11 @@ class Motion(NamedTuple):
 
 
 class Forcing(NamedTuple):
-    """Dead loads, see `driving_kernels.add_loads`."""
+    """Dead loads, see `driving_kernels.add_loads`.
+
+    constant : (3, slots) constant forces on nodes [N]
+    loads, times, factors : loads with a history, and the times and factors of all histories
+    """
 
     constant: Floats
     loads: Table[Load]

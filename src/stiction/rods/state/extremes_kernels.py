@@ -1,7 +1,9 @@
 """Extreme values of contacts over all steps of a run, for the checks of the audit.
 
-The steppers call `update_extremes` after each step, so that the audit does not depend on the saved
-times; `rods.outcome` compares the extremes with their limits.
+Extremes are the largest tension, penetration, speed of a contact over that of shear waves, ratio of
+tangential to normal force, and the least angle of crossing rods (`Extreme`). The steppers call
+`update_extremes` after each step, so that the audit does not depend on the saved times;
+`rods.outcome` compares the extremes with their limits.
 
 Source: formulas sheet (docs/formulas/rods.md), sections 2 to 4.
 """

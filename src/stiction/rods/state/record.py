@@ -69,7 +69,8 @@ def partner_variables(
 
     Parameters
     ----------
-    points : (t, partner, 2, 3) ends of a cylinder; centre of a sphere; a plane, a point above [m]
+    points : (t, partner, 2, 3) two points [m]: both ends of the axis of a cylinder; the centre of a
+        sphere, twice; a point of a plane, and a second one above it along the normal
     shape : (partner,) 1 a cylinder, 2 a sphere, 3 a plane
     radius : (partner,) 0 of a plane [m]
     """

@@ -1,8 +1,11 @@
 """Predictability of two strings in rolling contact: Lyapunov exponents and times of breakdown.
 
-The largest Lyapunov exponent is the mean exponential rate at which two neighbouring orbits diverge.
-The distance of the neighbour is renormalised to a small value at regular times (Benettin et al.
-1980), so it remains in the linear range for any length of the run.
+Strings u(x, t) and v(x, t) touch at x = s1 and s2, which move by s1' = G1 <u_t>, s2' = G2 <v_t>,
+with mean velocities <.> at the contact and mobilities G1, G2 (`model`). A run breaks down where the
+contact reaches the speed of the waves. The largest Lyapunov exponent is the mean exponential rate
+at which two neighbouring orbits diverge. The distance of the neighbour is renormalised to a small
+value at regular times (Benettin et al. 1980), so it remains in the linear range for any length of
+the run.
 
 Source: Gay-Balmaz, Putkaradze 2012, "contact chaos"; Benettin et al., Meccanica 15 (1980) 9.
 """

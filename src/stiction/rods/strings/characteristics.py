@@ -1,10 +1,16 @@
 """Strings in rolling contact by the method of characteristics.
 
-The contact scatters waves by an exact law; they return from the ends, or around the circle, after a
-delay that depends on the path of the contact. The remaining unknown is this path, the solution of a
-differential equation with delay: s1' = G1 F V, s2' = G2 V with V(t) = <v_t>. `solve_strings`
-integrates it. The audit check `converged` and the quantity `agrees_until` need a second integration
-with twice the step, the twin.
+Two strings u and v obey, with the contact force lam and means <.> of both sides of the contact,
+
+    u_tt - c^2 u_xx = -lam delta(x - s1),   v_tt - c^2 v_xx = (F lam - r <v_t>) delta(x - s2),
+    <u_t> = F <v_t>,   s1' = G1 <u_t>,   s2' = G2 <v_t>,
+
+where r is the rolling resistance (`model`). The contact scatters waves by an exact law; they return
+from the ends, or around the circle, after a delay that depends on the path of the contact. The
+remaining unknown is this path, the solution of a differential equation with delay: s1' = G1 F V,
+s2' = G2 V with V(t) = <v_t>. `solve_strings` integrates it. The audit check `converged` and the
+quantity `agrees_until` need a second integration with twice the step, called the twin. A corner is
+a jump of a wave or of a derivative of it.
 
 Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """

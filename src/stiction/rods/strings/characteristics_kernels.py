@@ -8,9 +8,10 @@ which the classical Runge-Kutta method integrates.
 
 The four waves are numbered as in `state`. Outgoing waves are stored as cubics. `queue` (wave, n)
 contains the indices of the cubics that begin at a corner, a jump of the wave or of a derivative.
-`parameters`, `contacts` and `progress` are tables of one element. Primes are rates, V is the mean
-velocity <v_t> of string v at the contact, lam the contact force. `characteristics.Path` calls
-`integrate`, as do blocks of a study.
+`parameters`, `contacts` and `progress` are tables of one element. The strings are u and v with wave
+speeds c1, c2, the contact is at x = s1 and s2. Primes are rates, V is the mean velocity <v_t> of
+string v at the contact, F V that of u, lam the contact force; s1' and s2' are proportional to V.
+`characteristics.Path` calls `integrate`, as do blocks of a study.
 
 Arguments: `par`, `contact` and `now` are the elements of these tables, `pair` has both strings and
 their waves, f or m is the number of an outgoing or incoming wave, `step` has five moments of a step

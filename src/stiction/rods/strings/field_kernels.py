@@ -5,8 +5,12 @@ A point x at a time t is on two characteristics, whose waves R and L are stored 
 integrals of the waves. The energy density is (u_t^2 + c^2 u_x^2) / 2 = (R^2 + L^2) / 4, kinetic
 minus elastic energy R L / 2. There is no mesh. `guide` (wave, n) is a look-up table for the cubic
 at a coordinate, set by `guide_waves`. `characteristics.Path.history` calls these kernels.
-Functions with the ending `_numpy` are the NumPy fallbacks of the kernels after them. Index arrays
-and coordinates have the shape (2, n): row 0 for R, row 1 for L.
+Functions with the ending `_numpy` are the NumPy fallbacks of the kernels after them.
+
+Arguments: i is the string, 0 or 1, s its contact point; `pair` has strings, waves and cubics
+(`state.Pair`). For n points, with row 0 for R and row 1 for L, all (2, n): `wave_of` numbers of the
+stored waves, 0 to 3; `coordinate` coordinates of the characteristics, t - x/c or t + x/c before
+reflections; `index` numbers of the cubics there; `sign` 1, or -1 after a reflection.
 
 Source: formulas sheet (docs/formulas/rods.md), section 5.
 """

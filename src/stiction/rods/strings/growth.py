@@ -1,9 +1,11 @@
 """Divergence of neighbouring orbits, and power spectra, of two strings in rolling contact.
 
-Two runs from nearby initial states are compared. In a chaotic motion their distance grows as
-exp(rate t) up to the size of the motion; in a regular motion it is bounded or grows as a power of
-t. A finite time does not distinguish these by one number, so both fits are returned with their
-errors. The spectrum is the periodogram of one variable of a run, with a window.
+Strings u(x, t), v(x, t) touch at x = s1 and s2, which move with the contact (`model`); u1 and v1
+are their coefficients of sin(2 pi x / l). Two runs from nearby initial states are compared. In a
+chaotic motion their distance grows as exp(rate t) up to the size of the motion; in a regular motion
+it is bounded or grows as a power of t. A finite time does not distinguish these by one number, so
+both fits are returned with their errors. The spectrum is the periodogram of one variable of a run,
+with a window.
 
 Source: Gay-Balmaz, Putkaradze 2012, "contact chaos" and Fig. 2; formulas sheet
 (docs/formulas/rods.md), section 5.

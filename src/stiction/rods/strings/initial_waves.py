@@ -1,5 +1,6 @@
 """Initial data of two strings, stored as outgoing waves of the contact before t = 0.
 
+u(x, t) is the displacement of a string, c its wave speed, x = s the contact point.
 d'Alembert's waves R = u_t - c u_x and L = u_t + c u_x at t = 0 are functions of the coordinates of
 their characteristics, xi = t - x/c and eta = t + x/c. They are stored in smooth intervals between
 corners of the data. So the method of characteristics needs no separate initial phase. At fixed

@@ -1,5 +1,9 @@
 """Two strings in rolling contact at one moving point: parameters of the reduced model.
 
+Both strings obey the wave equation with a point force at the contact; rolling gives its size and
+the speed of the contact along both (equations in `RollingStrings`). The methods `Characteristics`
+and `BumpStrands` of `rods.methods` compute the motion.
+
 Source: Gay-Balmaz, Putkaradze 2012, (16)-(19); formulas sheet (docs/formulas/rods.md), section 5.
 """
 
@@ -38,7 +42,7 @@ _ENDS = Choice(
     "a string has fixed ends, or is closed to a circle.",
     "for example ends = 'fixed'.",
 )
-_CONTACT = Finite("1", "it is a parameter of the contact.", "give a finite number.")
+_CONTACT = Finite("1", "it is in the equations of the contact.", "give a finite number.")
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
 _SHAPE = Part("it is the initial shape or velocity of a string.", _TRY_SHAPE, "a shape or None")

@@ -1,7 +1,9 @@
 """Run of strings from the arrays of a method: variables, energy ledger, event, audit.
 
-`characteristics` and `strands` fill a `StringHistory`; `build_run` returns the run with it, so that
-the results of both methods have the same names. All numbers are dimensionless.
+Strings u(x, t) and v(x, t) touch at x = s1 and s2 with the force lam; <v_t> is the mean of v_t on
+both sides of the contact. `characteristics` and `strands` fill a `StringHistory`; `build_run`
+returns the run with it, so that the results of both methods have the same names. All numbers are
+dimensionless.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Structs of the method of characteristics for two strings u and v; all numbers dimensionless.
 
-V_u and V_v are u_t and v_t at the contact, there the mean of both sides. Rolling couples them by
-V_u = F V_v, and V = V_v determines s1', s2' and the contact force (the scattering law,
-docs/formulas/rods.md, section 5).
+u(x, t) and v(x, t) touch at x = s1 and s2. V_u and V_v are u_t and v_t at the contact, there the
+mean of both sides. Rolling couples them by V_u = F V_v, and V = V_v determines s1', s2' and the
+contact force (the scattering law, docs/formulas/rods.md, section 5).
 
 Four waves leave the contact: R of u, L of u, R of v, L of v (waves 0 to 3), with R = u_t - c u_x
 and L = u_t + c u_x. Each is stored as cubics between knots, over the coordinate of its

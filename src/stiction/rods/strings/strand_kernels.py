@@ -1,7 +1,8 @@
 """Kernels of `BumpStrands`: two strings (strands) in normal modes, coupled over a Gaussian (bump).
 
-The velocities of the rolling constraint are averaged with the Gaussian, and the contact force acts
-with the same Gaussian, so energy is conserved. Free vibration of the modes is exact; an
+Strings u and v, with velocities V_1 and V_2 at the contact, roll: V_1 = F V_2, and the contact
+moves along them with G_i V_i. These velocities are averaged with the Gaussian, and the contact
+force acts with the same Gaussian, so energy is conserved. Free vibration of the modes is exact; an
 integrating-factor Runge-Kutta scheme (Lawson 1967) adds the contact force. `strand_state` calls
 these kernels.
 

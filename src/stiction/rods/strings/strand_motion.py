@@ -1,11 +1,11 @@
 """Motion of two strings (strands) in contact over a Gaussian (bump): a check of the point contact.
 
-In the rolling constraint, averages with a Gaussian B of unit integral replace the point values:
-V_i = int B(x - s_i) u_t dx. The contact force acts with the same Gaussian, so energy is conserved.
-The strands are expanded in normal modes, whose free vibration is exact; their number is that of a
-chain of `cells` springs. The error is of first order in the width of the bump;
-`strands.extrapolated` removes it by Richardson extrapolation (`to_zero_width`). All quantities are
-dimensionless. `strands` calls these functions.
+In the rolling constraint V_1 = F V_2 of strings u (i = 1) and v (i = 2), averages with a Gaussian B
+of unit integral replace the point values: V_i = int B(x - s_i) u_t dx. The contact force acts with
+the same Gaussian, so energy is conserved. The strands are expanded in normal modes, whose free
+vibration is exact; their number is that of a chain of `cells` springs. The error is of first order
+in the width of the bump; `strands.extrapolated` removes it by Richardson extrapolation
+(`to_zero_width`). All quantities are dimensionless. `strands` calls these functions.
 
 Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet
 (docs/formulas/rods.md), section 5.

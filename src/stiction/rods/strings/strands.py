@@ -1,6 +1,8 @@
 """Rolling strings by expansion in normal modes, with a contact averaged over a Gaussian (bump).
 
-This method checks `Characteristics`, from which it is independent. `strand_motion` integrates the
+Strings u and v of wave speeds c touch at x = s1 and s2: V_1 = F V_2, s_i' = G_i V_i with averages
+V_i of u_t and v_t over the Gaussian, and the contact force lam (`model`). This method checks
+`Characteristics`, from which it is independent. `strand_motion` integrates the
 modes; this module converts the result to a run with audit checks. `extrapolated` repeats the motion
 with several widths of the bump, and extrapolates to width zero, the contact at a point. A strand is
 a string in this method. All quantities are dimensionless.
@@ -311,5 +313,5 @@ _ORDER = "the runs save their states in this order."
 
 
 def _lead(system: RollingStrings) -> int:
-    """Return the index of sin(2 pi x / l) among the modes."""
+    """Return the index of the lead harmonic sin(2 pi x / l) among the modes."""
     return 2 if system.ends == "periodic" else 1

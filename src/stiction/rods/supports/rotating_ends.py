@@ -66,6 +66,7 @@ class RotatingEnds:
 
     @property
     def _inverse(self) -> Floats:
+        """Return the quaternion (4,) of the inverse rotation, back to the original space."""
         return np.asarray(self.rotation * np.array([1.0, -1.0, -1.0, -1.0]))
 
     def set_initial_frames(self, q: Floats) -> None:

@@ -5,8 +5,9 @@ forces [N], one normal and two tangential components. At the end of a step
 
     f_elastic + f_loads + f_contacts(lambda) - (p - p_0) / h - C w = 0
 
-for forces and torques, the last two terms, inertial forces and drag, in motion only (`inertia`);
-the contacts obey Signorini's and Coulomb's laws (`contact.laws`). A semismooth Newton method solves
+for forces and torques. The last two terms are in motion only (`inertia`): rates of the momenta p,
+p_0 at the start of the step of length h, and drag, the coefficients C times the velocities w. The
+contacts obey Signorini's and Coulomb's laws (`contact.laws`). A semismooth Newton method solves
 both together, with a sparse LU factorisation. Only closed contacts enter; contacts close and open
 when forces balance to 1e-3 (docs/decisions/41). `stepper` calls `WrappedProblem.newton`.
 """
@@ -87,7 +88,7 @@ class State(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What Newton's method found.
+    """Result of Newton's method.
 
     at, laws : of the contacts
     residual : largest unbalanced force, or torque over the element length, over the largest force
@@ -104,7 +105,14 @@ class Solution(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What a step starts from, and what acts at its end."""
+    """State at the start of a step, and loads and laws at its end.
+
+    start : rods at the start, moved with each body
+    loads : (2, 3, slots) forces [N] and torques [N m] of the loads at the end
+    places : poses of the bodies at the end
+    mu, viscosity, stiffness : of the contact laws, see `laws`
+    drag : artificial resistance of nodes, see `newton` [N/m]
+    """
 
     start: Reference
     loads: Floats
@@ -119,6 +127,9 @@ class _Given(NamedTuple):
 class _Trial(NamedTuple):
     """Residuals of a configuration: of forces and torques `right`, and of laws.
 
+    at, traction : geometry of the k contacts, and their forces (k, 3) [N]
+    closed : (k,) whether a contact is taken as closed
+    right : (6 slots,) unbalanced forces and torques of the unknowns [N], [N m]
     size : norm of both, with torques over the element length [N]
     """
 
@@ -131,7 +142,11 @@ class _Trial(NamedTuple):
 
 
 class _Moved(NamedTuple):
-    """An end that moves like a rigid body: its slots, and where they are at the start."""
+    """An end that moves like a rigid body.
+
+    nodes, frames : slots that move with it
+    r, q : their positions [m] and quaternions at the start
+    """
 
     end: Driven
     nodes: tuple[int, ...]
@@ -178,6 +193,7 @@ class WrappedProblem:
         self.longest = max(rod.rest_length for rod in rods)
 
     def _moved_ends(self, rod: CosseratRod, offset: int) -> list[_Moved]:
+        """Return the driven ends of a rod, whose first slot, that of a clamp, is `offset`."""
         n, static, o = rod.elements, self.static, offset
         moved = []
         for end, node, beside, ghost, inner in (
@@ -214,7 +230,7 @@ class WrappedProblem:
             loads.append((parts, load))
         return loads
 
-    # ---- what is given at a time
+    # ---- loads, bodies and ends at a time
 
     def loads_at(self, time: float) -> Floats:
         """Return (2, 3, slots) forces and torques of all loads."""
@@ -272,6 +288,7 @@ class WrappedProblem:
         return Reference(r, q, basis, state.r, state.q)
 
     def _pairs(self, start: Reference, places: Sequence[Placement]) -> Pairs:
+        """Return the geometry of all contacts in the present state, for bodies at `places`."""
         return all_pairs(self.contacts, self.strands, self.partners, places, start, self.static.r)
 
     def kinematics(
@@ -316,7 +333,7 @@ class WrappedProblem:
     def force_scale(self) -> float:
         """Return the force [N] of which residuals are at most `tolerance`, after `elastic`.
 
-        It is the largest force in the rod, or what strains at their rounding can balance.
+        It is the largest force in the rod, or the force of strains at their rounding.
         """
         n = self.static.scratch[0:3]
         largest = float(np.sqrt((n * n).sum(axis=0).max()))

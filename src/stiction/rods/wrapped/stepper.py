@@ -1,9 +1,10 @@
 """Steps of rods along a history of loads, ends and bodies: equilibria, or motion.
 
-`problem` solves for the state at the end of a step. A step that fails is halved; after few
-iterations the next one is longer. The first equilibrium is the end of a motion against artificial
-drag. Work and friction heat are trapezoidal sums over steps. `outcome.run_wrapped` calls
-`Stepper.run`. Source: docs/decisions/41-wrapped-rods.md.
+`problem` solves for the state at the end of a step: balance of forces with Signorini's and
+Coulomb's laws. A step that fails is halved; after few iterations the next one is longer. The first
+equilibrium is the end of a motion against artificial drag. Work and friction heat are trapezoidal
+sums over steps. `outcome.run_wrapped` calls `Stepper.run`. Source:
+docs/decisions/41-wrapped-rods.md.
 """
 
 from __future__ import annotations
@@ -87,9 +88,12 @@ _LESS_DRAG = ((3, 0.01), (6, 0.6), (9, 0.85))
 
 
 class _Energies(NamedTuple):
-    """Stored energy; work, (contact,) heat of friction, and heat of drag since the start [J].
+    """Energies at a time, sums from the start [J].
 
-    With inertia: kinetic energy, and what implicit Euler dissipates since the start.
+    stored : elastic energy
+    work, drag : work of loads, supports and bodies; heat of drag
+    heat : (contact,) heat of friction
+    kinetic, scheme : with inertia: kinetic energy; dissipation by implicit Euler
     """
 
     stored: float
@@ -101,9 +105,12 @@ class _Energies(NamedTuple):
 
 
 class _Balance(NamedTuple):
-    """Forces at a state, its supports, and energies with what the step to it loses [J].
+    """Forces at a state, its supports, and energies with the loss in the step to it [J].
 
-    forces : of loads and supports, of bodies, and tractions
+    forces : (2, 3, slots) of loads and supports; (partner, 2, 3) of bodies, with moments about
+        their pivots; (contact, 3) of contacts [N], [N m]
+    supports : (2, 3, slots) forces and torques of the supports [N], [N m]
+    lost : energy lost in the step [J]
     inertial : (2, 3, slots) inertial forces and torques, zero without inertia [N], [N m]
     exchanged : sum of the absolute works of loads and supports at all nodes in the step [J]
     """
@@ -414,6 +421,7 @@ class Stepper:
             self._save()
 
     def _check_fineness(self, at: Kinematics, closed: npt.NDArray[np.bool_]) -> None:
+        """Raise ModelError if an axis turns too much at nodes in closed contacts (k,)."""
         pairs = at.pairs
         touching = pairs.nodes[closed][pairs.share[closed] != 0.0]
         for rod, strand in enumerate(self.problem.strands, start=1):
@@ -426,7 +434,7 @@ class Stepper:
         problem, at = self.problem, solution.at
         loads = problem.loads_at(state.time)
         contacts = problem.contact_forces(at, state.traction)
-        # what supports add to balance the rest
+        # forces of supports balance all others
         supported = ~problem.static.free.reshape(-1, 2, 3).transpose(1, 2, 0)
         balance = problem.elastic() + loads + contacts
         resisted = 0.0 if state.velocity is None else problem.inertia.drag * state.velocity
@@ -494,8 +502,8 @@ class Stepper:
     def _accept(self, before: State | None, *, snaps: bool = False) -> None:
         """Account for an accepted step: energies, slip, extremes.
 
-        snaps : whether the step was a motion against drag. Its heat is the energy that the rods
-            lose; a gain of energy is none, and remains as an imbalance
+        snaps : whether the step was a snap, a motion against drag to another equilibrium. The
+            energy that the rods lose in it is heat; a gain is no heat, and remains as an imbalance
         """
         at, mode = self.solution.at, self.solution.laws.mode
         self._check_fineness(at, mode != OPEN)
@@ -521,7 +529,7 @@ class Stepper:
         )
 
     def _note_snap(self, before: State, drag: float) -> None:
-        """Record the motion to another equilibrium, where none was found beside the last one.
+        """Record a snap: the motion to another equilibrium, where none was found near the last.
 
         Rods without friction that slide freely meet such places too, without a change of energy.
         """
@@ -549,6 +557,7 @@ class Stepper:
         )
 
     def _work_of_partners(self, before: State, time: float, pull: Floats) -> float:
+        """Return the work [J] of bodies in a step to `time`; `pull` (partner, 2, 3) mean forces."""
         from scipy.spatial.transform import Rotation
 
         work, problem = 0.0, self.problem
@@ -559,6 +568,7 @@ class Stepper:
         return work
 
     def _extremes(self) -> None:
+        """Update `worst`, the extremes over all steps and their times, by the present state."""
         at, traction, mode = self.solution.at, self.state.traction, self.solution.laws.mode
         normal, size = traction[:, 0], np.linalg.norm(traction[:, 1:], axis=1)
         self.problem.elastic()
@@ -648,7 +658,7 @@ class Stepper:
         return arrays
 
     def _numbers(self) -> dict[str, Any]:
-        """Return what a step reads and changes, by name."""
+        """Return the variables that a step reads and changes, by name."""
         state, energy = self.state, self.energy
         loads, bodies, _ = self.forces
         moves = {} if state.velocity is None else {"velocity": state.velocity}

@@ -38,7 +38,10 @@ def weights(x: float, out: Vector) -> None:
 
 @kernel
 def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, float, float]:
-    """Return value, first and second derivative of the B-spline of four points at fraction x."""
+    """Return value, first and second derivative of the B-spline at fraction x.
+
+    a, b, c, d : the same component of four control points in order
+    """
     y = 1.0 - x
     # the four cubics of the uniform B-spline (de Boor), then their first and second derivatives
     value = (
@@ -69,7 +72,10 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
 
 @kernel
 def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
-    """Return component `axis` of the control point i of FITTED, the node itself at an end."""
+    """Return component `axis` of the control point i of FITTED, the node itself at an end.
+
+    first, last, i : slots of both end nodes of the rod, and of node i
+    """
     if i in (first, last):
         return r[axis, i]
     return (8.0 * r[axis, i] - r[axis, i - 1] - r[axis, i + 1]) / 6.0

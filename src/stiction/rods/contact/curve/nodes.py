@@ -1,6 +1,8 @@
 """Nodes of a rod whose contact curve (`kernels`) passes through given points.
 
-The nodes solve a tridiagonal system for the B-spline, and a second one for the fitted curve.
+Control points p_k of the cubic B-spline through points x_k solve (p_(k-1) + 4 p_k + p_(k+1)) / 6 =
+x_k, a tridiagonal system. They are the nodes of a "spline" curve; nodes r_k of a "fitted" curve
+solve a second one, (8 r_k - r_(k-1) - r_(k+1)) / 6 = p_k. At both ends p_k = x_k and r_k = p_k.
 `presets` calls `curve_nodes`, so that surfaces of rods touch where they should.
 """
 

@@ -1,5 +1,6 @@
 """Figures of chaos: maps of Lyapunov exponents, and Poincare sections.
 
+Strings u and v touch at x = s1 and s2, which move with the mobility G times the velocities there.
 `strings.chaos` calls `draw_map` with the exponents that it has computed; `StringFigures` calls
 `section` with the data of one run.
 """

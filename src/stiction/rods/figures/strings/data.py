@@ -1,7 +1,8 @@
 """Data of the figures of rolling strings: variables of a run and derived quantities.
 
-Only saved data are read, so a loaded run gives the same figures as a computed one. Strings are
-named u and v; all quantities are dimensionless.
+Strings u(x, t) and v(x, t) touch at x = s1 and s2; their lead harmonics u1, v1 are the coefficients
+of sin(2 pi x / l). Only saved data are read, so a loaded run gives the same figures as a computed
+one. Strings are named u and v; all quantities are dimensionless.
 """
 
 from __future__ import annotations

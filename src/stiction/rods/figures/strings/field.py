@@ -1,6 +1,7 @@
 """Figures of strings: the field over position and time with the contact, and its spectrum.
 
-The spectrum is that of the lead harmonic, the coefficient of sin(2 pi x / l); `data` computes it.
+The field of a string is its displacement u(x, t); u and v touch at the contact. The spectrum is
+that of the lead harmonic, the coefficient of sin(2 pi x / l); `data` computes it.
 `StringFigures` calls these functions.
 """
 

@@ -1,7 +1,8 @@
 """The figures of two strings in rolling contact.
 
-`run.plot` of a run of strings is a `StringFigures`; each method imports the module that draws the
-figure.
+Strings u(x, t) and v(x, t) touch at x = s1 and s2; the lead harmonic of a string is its coefficient
+of sin(2 pi x / l). `run.plot` of a run of strings is a `StringFigures`; each method imports the
+module that draws the figure.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class StringFigures(Figures):
 
     @functools.cached_property
     def _data(self) -> StringData:
+        """The data of the run that figures read."""
         return StringData(self.run)
 
     @property

@@ -1,6 +1,7 @@
 """Figures of strings over time: contact points, their speed, contact force, and energies.
 
-All data are dimensionless arrays (t,) of a run. `StringFigures` calls these functions.
+The strings u and v touch at x = s1 and x = s2, and u1 is the coefficient of sin(2 pi x / l). All
+data are dimensionless arrays (t,) of a run. `StringFigures` calls these functions.
 """
 
 from __future__ import annotations

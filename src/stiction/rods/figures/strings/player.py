@@ -1,7 +1,8 @@
 """The movie of two strings: their shapes, and the contact point on both.
 
-Displacements and contact points at the times of the frames are cubic Hermite interpolants of saved
-values and rates. `StringFigures.movie` calls `movie_of`.
+Strings u(x, t) and v(x, t) touch at x = s1 and s2. Displacements and contact points at the times of
+the frames are cubic Hermite interpolants of saved values and rates. `StringFigures.movie` calls
+`movie_of`.
 """
 
 from __future__ import annotations

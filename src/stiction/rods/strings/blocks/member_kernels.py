@@ -1,8 +1,9 @@
 """Kernels for b pairs of strings: contact paths, energies and fields, bitwise as in single runs.
 
-They call the kernels of single runs in `characteristics_kernels` and `field_kernels`; `members`
-calls them once for a whole block. Arrays have b members first, t saved times, n points, room for
-cubics, and q places in a queue of corners.
+A pair of strings u and v touches at x = s1 and s2; its contact path is s1(t), s2(t), and outgoing
+waves are stored as cubics. The kernels here call the kernels of single runs in
+`characteristics_kernels` and `field_kernels`; `members` calls them once for a whole block. Arrays
+have b members first, t saved times, n points, room for cubics, and q places in a queue of corners.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Blocks of a study: pairs of strings that `Characteristics` solves in one call.
 
+A block is a list of systems, its members, that differ in a few numbers and are solved together.
 Results and audit equal those of single runs; `core.block` defines blocks. A study calls
-`Characteristics.blocks`, which returns `blocks_of`. Members differ in a few numbers. Their paths
+`Characteristics.blocks`, which returns `blocks_of`. The contact paths s1(t), s2(t) of the members
 are stacked in arrays (`PathArrays`), integrated with the step of the method and, for the check
 `converged`, with twice the step, and then evaluated for energies and fields.
 """
