@@ -108,6 +108,7 @@ def _classes(name: str, table: Table) -> Iterator[type]:
 
 
 def _package(place: str) -> tuple[str, ...]:
+    """Return the first two parts of the dotted name of a module, such as stiction.chains."""
     return tuple(place.split(".")[:2])
 
 

@@ -139,6 +139,7 @@ class Session:
     # ---- numbers
 
     def _set(self, message: Mapping[str, Any]) -> None:
+        """Set a number of the scenario; run it at once if the page asks for this and it is fast."""
         path = message.get("path")
         if not isinstance(path, str) or path not in self._fields:
             needs, why = "the path of a number of this scenario", "only numbers can be set here."
@@ -155,6 +156,7 @@ class Session:
         return estimate(self._changed(), [*self._measured, *known_of(self._name)])
 
     def _send_estimate(self) -> None:
+        """Send the estimate of the solve time of the present scenario."""
         estimate = self._estimate()
         self._send(
             {
@@ -265,6 +267,7 @@ class Session:
         self._hub.ask(Job(self.owner, asked, loaded))
 
     def _figure(self, message: Mapping[str, Any]) -> None:
+        """Ask the worker for a figure of the last result, and send it as SVG."""
         name = str(message.get("name", ""))[:60]
 
         def drawn(answer: Mapping[str, Any]) -> None:

@@ -245,6 +245,7 @@ def _message_writer(out: IO[bytes]) -> Answer:
 
 
 def _listen(worker: Worker, asked: queue.SimpleQueue[dict[str, Any]]) -> None:
+    """Read jobs from standard input: add them to the queue, or record which are to stop."""
     for line in sys.stdin:
         message = json.loads(line)
         if message["do"] == "stop":

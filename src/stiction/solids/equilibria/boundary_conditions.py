@@ -690,8 +690,10 @@ def _zero(_t: float) -> float:
 
 
 def _shifted(value: Callable[[float], float], offset: float, t: float) -> float:
+    """Return value(t) + offset."""
     return value(t) + offset
 
 
 def _scaled(program: Program, factor: float, t: float) -> float:
+    """Return a factor times the program at the time t."""
     return factor * program.at(t)

@@ -230,6 +230,7 @@ class Problem:
         self._signature: list[tuple[bytes, bytes]] = []
 
     def _add_pass(self, contact: int, contact_pass: ContactPass, body: int) -> None:
+        """Add a pass of a contact (number `contact`) that integrates over the body `body`."""
         self.passes.append(contact_pass)
         self.contact_of_pass.append(contact)
         self.body_of_pass.append(body)

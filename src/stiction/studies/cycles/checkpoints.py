@@ -180,6 +180,7 @@ def _bifurcation_entry(one: Bifurcation, parameter: str, first: Cycle) -> dict[s
 
 
 def _bifurcation_of(entry: dict[str, Any], made: Callable[[dict[str, Any]], Cycle]) -> Bifurcation:
+    """Return the bifurcation of an entry in JSON; `made` restores its orbit."""
     kind, before, after, parameter = entry["texts"]
     cycle, equations = made(entry["cycle"]), None
     if entry["equations"] is not None:

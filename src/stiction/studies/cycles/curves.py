@@ -83,6 +83,7 @@ class _CriticalOrbit:
 
     @property
     def limits(self) -> tuple[tuple[int, float, float, str], ...]:
+        """Return the limits of the unknowns of the orbit, (index, low, high, name) each."""
         return self.base.limits
 
     def cycle(self, u: Floats) -> Cycle:

@@ -444,6 +444,7 @@ def _advice(system: Any, kind: str) -> str:
 
 
 def _around_cycle(system: Any, cycle: Cycle, method: Any) -> tuple[Shooting, Floats]:
+    """Return the equations and the unknowns for an orbit of a similar system as the guess."""
     method = cycle.method if method is None else method
     return around(system, method, cycle.fractions, cycle.nodes, cycle.force_period, cycle.period)
 
@@ -494,6 +495,11 @@ def around(
 def _from_force(
     system: Any, method: Any, state: Floats, period: Period, nodes: int, settle: float
 ) -> tuple[Shooting, Floats]:
+    """Return the equations and the unknowns for a run from a state under a force.
+
+    The run settles over whole periods of the force first. Nodes are then laid at a distance from
+    the events of two periods.
+    """
     length = float(period(system) if callable(period) else period)  # type: ignore[arg-type]
     if settle > 0.0:
         whole_periods = float(np.ceil(settle / length)) * length

@@ -14,6 +14,12 @@ Each pass of the loop makes one step and then tests, in this order: the error of
 surfaces that seemed to be planes are planes, whether the step resolves the event functions, events,
 arrival at a two-fold, and arrival at a codimension-2 line. So events are located in accepted steps
 only, and the last two tests are made after steps without an event only.
+
+Arguments of the kernels: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the
+state of the integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector.
+`functions[i]` has the data of event function i, `table` the Runge-Kutta tableau and the transforms
+of samples, `records` the saved states and events. Y and TRIAL are y at the start and at the end of
+the step, h is its length.
 """
 
 from __future__ import annotations

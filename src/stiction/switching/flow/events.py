@@ -8,6 +8,13 @@ of rare events, such as grazings, are stored in `progress`, and `advance` return
 explained in `rates.event_values`: below m it is |h_i|, or the upper limit of the multiplier in
 sliding; m + i is the lower limit; 2 m + j is kink j. Signs of surfaces are 1, -1, and 0 in sliding.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i, `table` the Runge-Kutta tableau and the transforms of samples,
+`records` the saved states and events. Y and TRIAL are the states y = (x, t, W) at the start and at
+the end of a step of length h, PLUS and MINUS the fields f+ and f- of both sides, and
+L+- = grad h . f+- the rates of h along them.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II.
 """
 

@@ -352,6 +352,7 @@ class _Orbits:
         self.time = np.zeros(r.size)
 
     def run(self, returns: int, slopes: bool) -> LineOrbits:
+        """Return all orbits after `returns` returns; `slopes` asks for derivatives of the map."""
         points, slope = [self.r.copy()], []
         for _ in range(returns):
             slope.append(self._step(slopes))
