@@ -6,6 +6,9 @@ Where the surface repels with the normal speed L, noise and drift balance in a l
 level^2 / L. There the side of the exit is decided within a time of about level^2 / L^2. After a
 two-fold L = c t, and this time is (level / c)^(2/3). Steps are short enough to resolve it.
 The kernels are in `smooth_kernels`.
+
+Here s = sgn h, W are independent Wiener processes, `scale` has the size of each state, L is the
+rate of h away from the surface, and c its rate of change.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It is text in JSON, in which every number keeps its last bit: a resumed branch is equal to an
 undisturbed one. The system, the method and the period of the force are those of the first orbit.
+
+A branch has two halves (`Half`), one in each direction of the parameter from the first orbit.
 """
 
 from __future__ import annotations

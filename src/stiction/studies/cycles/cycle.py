@@ -4,6 +4,10 @@
 monodromy matrix, the derivative of the state after one period by the state at its start. For an
 autonomous system, the period of the guess is the time between two events with nearly equal states
 in a run; under a periodic force the period is given.
+
+The unknowns are the states x_i at k nodes at the times c_i T, and the period T of an autonomous
+system. The equations are x_(i+1) - phi(x_i) = 0 with x_k = x_0 and the flow phi from node to node,
+and a phase condition for an autonomous system.
 """
 
 from __future__ import annotations
