@@ -89,6 +89,7 @@ class Session:
     # ---- scenarios
 
     def _hello(self, message: Mapping[str, Any]) -> None:
+        """Send the built-in scenarios and the files of the folder, and open the first scenario."""
         every = [dataclasses.asdict(entry) for entry in entries()]
         self._send({"kind": "catalogue", "scenarios": every, "folder": self._folder.root.name})
         self._listing()

@@ -125,6 +125,7 @@ class Worker:
         return {**message, "seconds": max(solved - begin, 0.0), "fixed": end - solved}
 
     def _remember(self, owner: str, run: Run) -> None:
+        """Store the last run of a page, and discard those of the pages that are idle longest."""
         self._recent_runs.pop(owner, None)
         self._recent_runs[owner] = run
         while len(self._recent_runs) > _MOST_RECENT:

@@ -414,6 +414,7 @@ def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Dete
 
 
 def _check(saved: Mapping[str, Any], note: str) -> Check:
+    """Return a check of the audit from its entry in the summary."""
     # runs of earlier versions have no kinds
     check = Check(**{**saved, "kind": Kind(saved.get("kind", "at_most"))}, note=note)
     if check.ok is False and check.value is None and check.limit is not None:

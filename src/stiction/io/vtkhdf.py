@@ -57,6 +57,7 @@ def has_snapshots(run: Run) -> bool:
 
 
 def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
+    """Return whether a run has all these variables, {name: dimensions}, and none is empty."""
     known = run.variables
     return all(
         name in known and known[name].dims == dims and known[name].values.size > 0
