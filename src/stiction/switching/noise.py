@@ -237,10 +237,10 @@ def _checked(
         levels,
         per="level",
         rule="positive",
-        why="it is the strength of the noise.",
+        why="it multiplies the noise term.",
         try_="for example [1e-4, 1e-3].",
     )
-    each, why = 100.0 * level.size, "it is a number of paths."
+    each, why = 100.0 * level.size, "exits are counted over the paths."
     whole("noise_study.paths", paths, least=1, each=each, why=why, try_="give 200.")
     why = "it makes draws repeatable."
     whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
