@@ -44,6 +44,7 @@ def existing_folder(folder: str) -> str:
 
 
 def _folders(place: Path) -> list[str]:
+    """Return the paths of the folders in a folder, none if it cannot be read."""
     try:
         return [str(path) for path in sorted(place.iterdir()) if path.is_dir()]
     except OSError:

@@ -69,6 +69,8 @@ def lennard_jones_constants(hamaker: float, r0: float) -> LennardJonesConstants:
 def lennard_jones_traction(gap: Any, hamaker: float, r0: float) -> Any:
     """Return T [Pa] at a gap [m], without regularisation; real or complex.
 
+    T = A_H / (2 pi r0^3) [(r0/g)^9 / 45 - (r0/g)^3 / 3] with A_H = `hamaker` and the gap g.
+
     Source: Mergel, Scheibert, Sauer 2021, eq. (10).
     Verified by: tests/exact/test_adhesion.py::test_constants_are_those_of_the_curve
     """
@@ -78,6 +80,8 @@ def lennard_jones_traction(gap: Any, hamaker: float, r0: float) -> Any:
 
 def lennard_jones_potential(gap: Any, hamaker: float, r0: float) -> Any:
     """Return the work [J/m^2] of T from a gap [m] to infinity; real or complex.
+
+    It is A_H / (2 pi r0^2) [(r0/g)^8 / 360 - (r0/g)^2 / 6] with A_H = `hamaker` and the gap g.
 
     Source: formulas sheet of the adhesion paper, section 1.
     Verified by: tests/exact/test_adhesion.py::test_potential_is_the_work
@@ -150,6 +154,9 @@ def jkr_load(half_width: npt.ArrayLike, radius: float, modulus: float, work: flo
 
 def jkr_pull_off(radius: float, modulus: float, work: float) -> tuple[float, float]:
     """Return half width a_c [m] and load P_c < 0 [N/m] where an adhering cylinder detaches.
+
+    a_c = (2 W R^2 / (pi E*))^(1/3) and P_c = -3 (pi E* W^2 R / 16)^(1/3), the minimum of
+    `jkr_load`.
 
     Source: formulas sheet of the adhesion paper, section 6.
     Verified by: tests/exact/test_adhesion.py::test_plane_contact

@@ -103,6 +103,8 @@ def _bessel(z: float) -> float:
 def creep_arc(tight: float, slack: float, mu: float) -> float:
     """Return the angle [rad] from the tight end on which the belt has slipped.
 
+    It is ln(T_1 / T_2) / mu, with the tensions T_1 = `tight` and T_2 = `slack` at the ends.
+
     Source: Euler 1769; Grashof 1883: T_1 = T_2 exp(mu alpha) on the creep arc alone.
     Verified by: tests/exact/test_machine_parts.py::test_belt_creeps_on_the_arc_of_grashof
     """
@@ -111,6 +113,8 @@ def creep_arc(tight: float, slack: float, mu: float) -> float:
 
 def belt_tension(angle: npt.ArrayLike, tight: float, slack: float, mu: float) -> Floats:
     """Return the tension [N] at angles [rad] from the tight end, after a rise from `slack` [N].
+
+    It is max(T_2, T_1 exp(-mu angle)) with T_1 = `tight` and T_2 = `slack`.
 
     Source: Euler 1769; Grashof 1883.
     Verified by: tests/exact/test_machine_parts.py::test_belt_creeps_on_the_arc_of_grashof

@@ -31,6 +31,8 @@ _FARTHEST = 100.0
 def uniaxial(stretch: float) -> tuple[float, float]:
     """Return tension and energy of a strip in uniaxial tension [E T], [E T].
 
+    At the stretch l they are (l - l^-2) / 3 and (l^2 + 2 / l - 3) / 6.
+
     Source: Treloar 1975, chapter 4.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
     """
@@ -39,6 +41,8 @@ def uniaxial(stretch: float) -> tuple[float, float]:
 
 def pure_shear(stretch: float) -> tuple[float, float]:
     """Return tension and energy of a strip of fixed width (pure shear) [E T], [E T].
+
+    At the stretch l they are (l - l^-3) / 3 and (l^2 + l^-2 - 2) / 6.
 
     Source: Treloar 1975, chapter 4.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
@@ -49,6 +53,8 @@ def pure_shear(stretch: float) -> tuple[float, float]:
 def equibiaxial(stretch: float) -> tuple[float, float]:
     """Return tension and energy of a sheet with equal stretches in both directions [E T], [E T].
 
+    At the stretch l they are (l - l^-5) / 3 and (2 l^2 + l^-4 - 3) / 6.
+
     Source: Treloar 1975, chapter 4.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_uniaxial_and_pure_shear
     """
@@ -57,6 +63,8 @@ def equibiaxial(stretch: float) -> tuple[float, float]:
 
 def inflated_cylinder(stretch: float, axial: float) -> float:
     """Return the pressure in a long tube [E T / R], R its radius without pressure.
+
+    It is (l^2 - (l a)^-2) / (3 a l^2) with l = `stretch` and a = `axial`.
 
     Parameters
     ----------
@@ -71,6 +79,8 @@ def inflated_cylinder(stretch: float, axial: float) -> float:
 
 def inflated_sphere(stretch: float) -> float:
     """Return the pressure in a balloon [E T / R], R its radius without pressure.
+
+    At the stretch l it is (2/3) (1 / l - l^-7).
 
     Source: Sauer, Duong, Corbett 2014, section 5.1.
     Verified by: tests/unit/solids/membranes/test_membrane.py::test_inflated_shapes

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 def ageing_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) -> Floats:
     """Return theta(t) [s] of the ageing law at constant speed `v` [m/s] from `theta0`.
 
-    At rest the state is theta0 + t.
+    It is L / v + (theta0 - L / v) exp(-v t / L); at rest it is theta0 + t.
 
     Source: d theta / dt = 1 - v theta / L is linear.
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps
@@ -45,6 +45,8 @@ def ageing_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) 
 
 def slip_law_after_step(t: npt.ArrayLike, v: float, theta0: float, length: float) -> Floats:
     """Return theta(t) [s] of the slip law at constant speed `v` [m/s] from `theta0`.
+
+    It is (L / v) exp(ln(v theta0 / L) exp(-v t / L)).
 
     Source: ln(v theta / L) decays as exp(-v t / L).
     Verified by: tests/unit/laws/test_rate_and_state.py::test_velocity_steps

@@ -121,6 +121,7 @@ def relay_half_period(order: int = 3) -> float:
 
     # c_0 - 1 if half the period is t
     def start(t: float) -> float:
+        """Return c_0 - 1 for the half period t."""
         decayed = float(np.exp(-t))
         later: list[float] = []
         for _ in range(order):

@@ -37,6 +37,7 @@ def explore_command(
     server = Server(WorkingFolder(folder), port)
 
     def ready() -> None:
+        """Write the address to standard output, and open it in a browser."""
         lines = [server.address] if quiet else [server.address, _LAST]
         text = json_text.dumps({"address": server.address}) if json else "\n".join(lines)
         sys.stdout.write(f"{text}\n")

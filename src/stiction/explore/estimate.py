@@ -162,6 +162,7 @@ def known_of(name: str = "") -> tuple[Known, ...]:
 
 
 def _kinds(table: Mapping[str, Any]) -> tuple[object, object]:
+    """Return the names of the classes of system and method, None if a table has none."""
     return _part(table, "system").get("type"), _part(table, "method").get("type")
 
 
@@ -198,6 +199,7 @@ def _float(value: Any) -> float:
 
 
 def _span(table: Mapping[str, Any]) -> float:
+    """Return the time span t_end - t_start of a scenario; 0 if it has none."""
     solve = _part(table, "solve")
     times = [solve.get("t_start", 0.0), solve.get("t_end")]
     if not all(isinstance(time, int | float) for time in times):
@@ -231,6 +233,7 @@ def _counts(table: Mapping[str, Any]) -> float:
 
 
 def _leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """Yield (name of the key, value) of all values in nested tables, without booleans."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _leaves(inner, str(key))

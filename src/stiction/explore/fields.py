@@ -108,6 +108,7 @@ def _classes(name: str, table: Table) -> Iterator[type]:
 
 
 def _package(place: str) -> tuple[str, ...]:
+    """Return the first two parts of the dotted name of a module, such as stiction.chains."""
     return tuple(place.split(".")[:2])
 
 
@@ -223,7 +224,7 @@ def value_of(field: Field, value: object) -> float | int:
     assert isinstance(value, int | float)
     if field.whole:
         if value != int(value):
-            why = "it is a count."
+            why = "parts and steps are counted."
             try_ = f"{round(value)}."
             raise ScenarioError(field.path, f"{value:g}", "a whole number", why, try_)
         return int(value)

@@ -131,6 +131,7 @@ class Hub:
             _close(self._process)
 
     def _next(self) -> None:
+        """Send the next waiting job to the worker process, unless it has one."""
         if self._now is not None or not self._waiting or self._closed:
             return
         self.start()
@@ -140,6 +141,7 @@ class Hub:
         self._send({**self._now.asked, "owner": self._now.owner, "id": self._number})
 
     def _send(self, message: Mapping[str, Any]) -> None:
+        """Write a message as one line of JSON to the standard input of the worker process."""
         assert self._process is not None
         assert self._process.stdin is not None
         # a process that no longer reads has ended; the reading thread reports it

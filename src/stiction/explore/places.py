@@ -191,6 +191,7 @@ class WorkingFolder:
         return name
 
     def _inside(self, real: Path, name: object) -> None:
+        """Raise StoreError for a path outside the working folder."""
         if not real.is_relative_to(self.root):
             got, needs = f"{name!r:.80}, which leads outside", "a path inside the working folder"
             raise StoreError(

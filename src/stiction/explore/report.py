@@ -112,6 +112,7 @@ def _verdicts(run: Run) -> list[list[object]]:
 
 
 def _table(title: str, head: list[str], rows: list[list[str]], more: int = 0) -> dict[str, Any]:
+    """Return a table of the page; `more` is the number of rows that are not in it."""
     note = f"{more} more are in the files of a saved run" if more > 0 else ""
     return {"title": title, "head": head, "rows": rows, "note": note}
 
@@ -138,6 +139,7 @@ def _events(run: Run) -> dict[str, Any]:
 
 
 def _ledger(run: Run) -> dict[str, Any]:
+    """Return the table of energies at start and end that are not always zero."""
     rows = []
     if run.energy.defined:
         for name, values in run.energy.columns().items():
@@ -147,6 +149,7 @@ def _ledger(run: Run) -> dict[str, Any]:
 
 
 def _losses(run: Run) -> dict[str, Any]:
+    """Return the table of the first losses of determinism."""
     losses = run.determinism.losses
     rows = [
         [f"{loss.time:.9g}", loss.kind, _places(loss.where, loss.units), loss.choice]

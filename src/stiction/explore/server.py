@@ -130,6 +130,7 @@ class _Line(logging.Formatter):
     """Formats an error as one line, because untrusted messages can cause any number of them."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return one line: the message, and the class and place of its error."""
         error = record.exc_info[1] if record.exc_info else None
         line = f"stiction explore: {record.getMessage()!r:.200}"
         if error is None:
@@ -140,6 +141,7 @@ class _Line(logging.Formatter):
 
 
 def _log_in_lines() -> None:
+    """Reduce the logs of Bokeh and Tornado to errors, one line each."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Line())
     # by default Bokeh and Tornado log every connection, and errors with their tracebacks

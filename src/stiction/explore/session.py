@@ -89,6 +89,7 @@ class Session:
     # ---- scenarios
 
     def _hello(self, message: Mapping[str, Any]) -> None:
+        """Send the built-in scenarios and the files of the folder, and open the first scenario."""
         every = [dataclasses.asdict(entry) for entry in entries()]
         self._send({"kind": "catalogue", "scenarios": every, "folder": self._folder.root.name})
         self._listing()
@@ -139,6 +140,7 @@ class Session:
     # ---- numbers
 
     def _set(self, message: Mapping[str, Any]) -> None:
+        """Set a number of the scenario; run it at once if the page asks for this and it is fast."""
         path = message.get("path")
         if not isinstance(path, str) or path not in self._fields:
             needs, why = "the path of a number of this scenario", "only numbers can be set here."
@@ -155,6 +157,7 @@ class Session:
         return estimate(self._changed(), [*self._measured, *known_of(self._name)])
 
     def _send_estimate(self) -> None:
+        """Send the estimate of the solve time of the present scenario."""
         estimate = self._estimate()
         self._send(
             {
@@ -265,6 +268,7 @@ class Session:
         self._hub.ask(Job(self.owner, asked, loaded))
 
     def _figure(self, message: Mapping[str, Any]) -> None:
+        """Ask the worker for a figure of the last result, and send it as SVG."""
         name = str(message.get("name", ""))[:60]
 
         def drawn(answer: Mapping[str, Any]) -> None:

@@ -125,6 +125,7 @@ class Worker:
         return {**message, "seconds": max(solved - begin, 0.0), "fixed": end - solved}
 
     def _remember(self, owner: str, run: Run) -> None:
+        """Store the last run of a page, and discard those of the pages that are idle longest."""
         self._recent_runs.pop(owner, None)
         self._recent_runs[owner] = run
         while len(self._recent_runs) > _MOST_RECENT:
@@ -245,6 +246,7 @@ def _message_writer(out: IO[bytes]) -> Answer:
 
 
 def _listen(worker: Worker, asked: queue.SimpleQueue[dict[str, Any]]) -> None:
+    """Read jobs from standard input: add them to the queue, or record which are to stop."""
     for line in sys.stdin:
         message = json.loads(line)
         if message["do"] == "stop":

@@ -98,6 +98,7 @@ def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]
 
 
 def _put_ledger(file: Any, run: Run) -> None:
+    """Write the columns of the ledger, and the friction heat of each contact."""
     energy, unit, axis = run.energy, run.energy_unit, "time"
     if not np.array_equal(energy.time, run.time):
         axis = "ledger_time"
@@ -115,6 +116,7 @@ def _put_ledger(file: Any, run: Run) -> None:
 def _put(
     file: Any, name: str, dims: tuple[str, ...], values: Any, unit: str, meaning: str, **more: str
 ) -> None:
+    """Write one variable with its dimensions and its attributes; `more` are further ones."""
     values = np.asarray(values)
     if values.dtype == np.bool_:
         # NetCDF has no bool; xarray reads this attribute too

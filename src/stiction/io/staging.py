@@ -79,6 +79,7 @@ def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
 
 
 def _acquire(path: Path) -> Lock:
+    """Return the lock of a folder; StoreError if another process holds it."""
     file = path.with_name(f".{path.name}.lock")
     try:
         return acquire(file)

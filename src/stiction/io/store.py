@@ -127,6 +127,10 @@ def _write(
     scenario: str,
     draw: Callable[[Path], object] | None,
 ) -> None:
+    """Write all files of a run to the claimed folder.
+
+    An error of the figures is raised after the numbers are saved.
+    """
     undrawn: BaseException | None = None
     with staged(claim) as folder:
         names = [_EVENTS, _ARRAYS, _SCENARIO]
@@ -157,6 +161,7 @@ def _write(
 
 
 def _undrawn(path: Path, error: Exception) -> FiguresError:
+    """Return the error for figures that could not be drawn."""
     cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
     text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     got = f"no figures ({text.splitlines()[0].rstrip('.')})"
@@ -220,6 +225,7 @@ def _stamp(folder: Path) -> tuple[int, ...]:
 
 
 def _load(folder: Path, unverified: bool) -> Run:
+    """Return the run in a folder; StoreError if it is damaged, unless `unverified` admits that."""
     from stiction.io.summary_schema import check_summary
     from stiction.io.verify import examine, refusal
 
@@ -335,6 +341,7 @@ def _checked(run: Run) -> dict[str, object]:
 
 
 def _summary(run: Run) -> dict[str, object]:
+    """Return the content of `summary.json`, without digests."""
     energy: dict[str, object] = {k: column[-1] for k, column in run.energy.columns().items()}
     energy["imbalance_rel"] = run.energy.imbalance_rel
     if not run.energy.defined:
@@ -396,6 +403,7 @@ def _details(run: Run) -> dict[str, object]:
 
 
 def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Determinism:
+    """Return the losses of determinism from the summary and the details in `run.nc`."""
     saved = summary["determinism"]
     # runs of earlier versions have no units there
     units = details.get("loss_units", [{}] * len(saved["losses"]))
@@ -406,6 +414,7 @@ def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Dete
 
 
 def _check(saved: Mapping[str, Any], note: str) -> Check:
+    """Return a check of the audit from its entry in the summary."""
     # runs of earlier versions have no kinds
     check = Check(**{**saved, "kind": Kind(saved.get("kind", "at_most"))}, note=note)
     if check.ok is False and check.value is None and check.limit is not None:
@@ -449,6 +458,7 @@ def _json(value: object, indent: str = "") -> str:
 
 
 def _write_events(log: EventLog, path: Path) -> None:
+    """Write the events as CSV: time, contact, modes and kind, then the state columns."""
     columns = [_cells(column) for column in log.columns.values()]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -472,6 +482,7 @@ def _cells(column: Any) -> list[object]:
 
 
 def _read_events(path: Path, units: Mapping[str, str]) -> EventLog:
+    """Return the events that `_write_events` wrote; `units` are those of the state columns."""
     if not regular(path):
         raise FileNotFoundError(2, "no such file")
     with path.open(encoding="utf-8", newline="") as file:

@@ -57,6 +57,7 @@ def has_snapshots(run: Run) -> bool:
 
 
 def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
+    """Return whether a run has all these variables, {name: dimensions}, and none is empty."""
     known = run.variables
     return all(
         name in known and known[name].dims == dims and known[name].values.size > 0
@@ -111,6 +112,7 @@ def write_vtkhdf(run: Run, path: Path) -> None:
 
 
 def _bodies(run: Run) -> _Grid:
+    """Return the grid of deformed bodies: drawn points and cells at the snapshots."""
     known = run.variables
     # drawn points are numbered from 0, as in VTK
     cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
@@ -130,6 +132,8 @@ def _bodies(run: Run) -> _Grid:
 
 
 def _lines(run: Run) -> _Grid:
+    """Return the grid of rods: nodes and their elements at the saved times."""
+
     def arrays_of(part: str) -> dict[str, npt.NDArray[Any]]:
         return {
             name: np.asarray(variable.values, dtype=np.float64)

@@ -27,6 +27,8 @@ _THETAS = ("theta-0", "theta-half", "theta-one")
 
 
 def _figure(scenario: str, name: str) -> Callable[[Runs, Path], object]:
+    """Return the function that draws figure `name` of the run of a scenario."""
+
     def draw(runs: Runs, path: Path) -> object:
         from stiction.plot import figures_of
 
@@ -48,6 +50,7 @@ def _yes(holds: object) -> str:
 
 
 def _stick_set(run: Run) -> Any:
+    """Return the stick set of a chain: all displacements at which it rests at its last load."""
     from stiction.chains.model import Chain
     from stiction.chains.stick_set import StickSet
 
@@ -60,6 +63,7 @@ def _stick_set(run: Run) -> Any:
 
 
 def _table_1(runs: Runs) -> list[Row]:
+    """Return the rows of Table 1: the data of the chain."""
     chain: Any = runs["baseline"].system
     n = chain.n_mass
     return [
@@ -73,6 +77,7 @@ def _table_1(runs: Runs) -> list[Row]:
 
 
 def _figure_2(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 2: the interval (29) of each mass in stick, and their product."""
     run = runs["stick-set"]
     stick_set = _stick_set(run)
     intervals = stick_set.projections()
@@ -90,6 +95,7 @@ def _figure_2(runs: Runs) -> list[Row]:
 
 
 def _figure_3(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 3: times of first slip and of the stop, and the final state."""
     run = runs["baseline"]
     onset, stop = _quantity(run, "onset_time"), _quantity(run, "stop_time")
     stick_set = _stick_set(run)
@@ -103,6 +109,7 @@ def _figure_3(runs: Runs) -> list[Row]:
 
 
 def _figure_4(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 4: the time of the stop, and reversals of each mass."""
     run = runs["baseline"]
     reversals = [
         sum(c == i and k == "reverse" for c, k in _events(run))
@@ -116,6 +123,7 @@ def _figure_4(runs: Runs) -> list[Row]:
 
 
 def _table_2(runs: Runs) -> list[Row]:
+    """Return the rows of Table 2: time, load and critical force at the first slip of each mass."""
     run = runs["slip-wave"]
     rows = []
     for what, name in (
@@ -129,6 +137,7 @@ def _table_2(runs: Runs) -> list[Row]:
 
 
 def _figure_5(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 5: the order of first slips, and Table 2."""
     run = runs["slip-wave"]
     onset = _quantity(run, "onset_time")
     order = ", ".join(str(i + 1) for i in np.argsort(onset))
@@ -145,6 +154,7 @@ def _unequal(runs: Runs) -> list[Row]:
 
 
 def _swings(name: str, run: Run) -> list[Row]:
+    """Return the rows on a vibration: range of each displacement, intervals of reversals, stop."""
     x = run.variables["x"].values
     swings = x.max(axis=0) - x.min(axis=0)
     at_last = (swings.size, "reverse")
@@ -160,6 +170,7 @@ def _swings(name: str, run: Run) -> list[Row]:
 
 
 def _thetas(runs: Runs) -> list[Row]:
+    """Return the rows on the theta schemes: Newton iterations, differences to theta = 1/2."""
     rows = [
         Row(f"{name}: Newton iterations per step", 7.0, float(runs[name].stats[_NEWTON]))
         for name in _THETAS
@@ -173,6 +184,7 @@ def _thetas(runs: Runs) -> list[Row]:
 
 
 def _figure_10(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 10: the difference of both sides of the energy balance (35)."""
     rows = []
     for name in ("energy-balance", *_THETAS):
         columns = runs[name].energy.columns()
@@ -199,10 +211,12 @@ def _quantity(run: Run, name: str) -> Any:
 
 
 def _events(run: Run) -> list[tuple[int, str]]:
+    """Return (contact, kind) of each event, in order."""
     return list(zip(run.event_log.contact.tolist(), run.event_log.kind, strict=True))
 
 
 def _numbered(values: Any) -> list[tuple[int, Any]]:
+    """Return (number, value) of each value, numbered from 1."""
     return list(enumerate(values, start=1))
 
 

@@ -60,6 +60,7 @@ def _drift(run: Run) -> float:
 
 
 def _field(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 2: start, assumed parameters, contact point and energy."""
     run = runs[_FIGURE]
     system, s = _strings(run), _values(run, "s1")
     rate = np.abs(_values(run, "s1_rate")) / system.speeds[0]
@@ -88,6 +89,7 @@ def _draw_field(runs: Runs, path: Path) -> None:
 
 
 def _lines(runs: Runs) -> list[Row]:
+    """Return the rows on the spectrum of the string: its peak, and the power in overtones."""
     run = runs[_FIGURE]
     result = _spectrum(run)
     peak = float(result.omega[np.argmax(result.density)])
@@ -131,6 +133,7 @@ def _draw_lines(runs: Runs, path: Path) -> None:
 
 
 def _ring(runs: Runs) -> list[Row]:
+    """Return the rows of the closed strings, where u + v is a free wave."""
     run = runs[_RING]
     x, t = _values(run, "x"), run.time[:, None]
     free = np.sin(x) * np.cos(t) + 0.5 * np.cos(2.0 * x) * np.cos(2.0 * t)
@@ -154,6 +157,10 @@ def _draw_ring(runs: Runs, path: Path) -> None:
 
 
 def _same(runs: Runs) -> list[Row]:
+    """Return the rows of the motion with s1 = s2, beside its closed form.
+
+    It is tan(s/2) = tan(s(0)/2) exp(-G1 (1 - cos t) / 2).
+    """
     run = runs[_SAME]
     system, t, s = _strings(run), run.time, _values(run, "s1")
     slow = np.exp(-0.5 * system.G1 * (1.0 - np.cos(t)))
@@ -178,6 +185,7 @@ def _draw_same(runs: Runs, path: Path) -> None:
 
 
 def _growths(runs: Runs) -> dict[str, Growth]:
+    """Return the growth of a small initial difference in s1, for two starts."""
     from stiction.rods.methods import Characteristics
     from stiction.rods.strings.growth import growth
 
@@ -190,6 +198,7 @@ def _growths(runs: Runs) -> dict[str, Growth]:
 
 
 def _chaos(runs: Runs) -> list[Row]:
+    """Return the rows on this growth: exponential, or a power of time."""
     rows = []
     for word, one in _growths(runs).items():
         rows += [

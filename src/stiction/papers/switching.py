@@ -8,6 +8,10 @@ L_a h along the field of side b, and J1 and J2 are the ratios of K_ab that deter
 sliding flow (`switching.two_folds.local_flow`). kappa [m] is moment over force of the tyre at
 h = 0, and k2 [N/m] is the stiffness of the spring. The force has a kink at g = 0.
 
+Functions `_figure_...`, named after a figure or a special case, return the rows of a comparison:
+`Row(what, paper, ours)`, with LOST where the text of the paper has no value. Functions `_draw_...`
+draw the figure.
+
 Source: Szalai, Jeffrey 2014. The paper prints few numbers, so that most rows compare
 statements. Its formulas are used with the corrections of the theory page; a row says where a
 correction changes what the paper prints.
@@ -64,6 +68,7 @@ def _two_fold(runs: Runs) -> TwoFold:
 
 
 def _figure_3(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 3: K_ab, J1, J2, eigenvalues and case of the two-fold."""
     fold = _two_fold(runs)
     names = ("K++", "K+-", "K-+", "K--")
     values = (fold.Kpp, fold.Kpm, fold.Kmp, fold.Kmm)
@@ -91,10 +96,12 @@ def _figure_3(runs: Runs) -> list[Row]:
 
 
 def _pairs(names: Sequence[str], values: Sequence[float]) -> list[tuple[str, float]]:
+    """Return pairs of a name and its value."""
     return list(zip(names, values, strict=True))
 
 
 def _draw_3(runs: Runs, path: Path) -> None:
+    """Draw the normal form of the two-fold: sliding field, sliding orbits, crossing orbits."""
     from stiction.switching.figures.local import local_flow
     from stiction.switching.portraits import local_arcs, local_sticking
 
@@ -130,6 +137,7 @@ def _draw_3(runs: Runs, path: Path) -> None:
 
 
 def _figure_4(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 4: the conditions at one place, and the area where all hold."""
     wheel = _wheel(runs["wheel-into-two-fold"])
     at = wheel.two_folds_at(*_PLACE)
     r, omega, flags = _conditions(runs)
@@ -160,6 +168,7 @@ def _figure_4(runs: Runs) -> list[Row]:
 
 
 def _conditions(runs: Runs) -> tuple[Floats, Floats, dict[str, npt.NDArray[np.bool_]]]:
+    """Return r* [m], omega* [rad/s] and {condition: whether it holds on their grid}."""
     # omega* = omega0 itself is left out: there g* = 0 and no two-fold exists
     r, omega = np.linspace(0.02, 0.35, 660), np.linspace(-1.1, -1.0005, 400)
     return r, omega, _wheel(runs["wheel-into-two-fold"]).fig4_flags(r, omega)
@@ -175,6 +184,7 @@ def _draw_4(runs: Runs, path: Path) -> None:
 
 
 def _figure_5(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 5: the two-fold, orbits into it, and orbits that leave it."""
     fold = _two_fold(runs)
     r, v, omega = (float(x) for x in fold.x)
     recurrent = runs["wheel-recurrent"]
@@ -231,6 +241,7 @@ def _slip_times(run: Run) -> str:
 
 
 def _draw_5(runs: Runs, path: Path) -> None:
+    """Draw the surface h = 0 around the two-fold with the orbits of Fig. 5."""
     from stiction.switching.figures.surface import recurrence
 
     fold = _two_fold(runs)
@@ -253,6 +264,7 @@ def _draw_5(runs: Runs, path: Path) -> None:
 
 
 def _surface(wheel: WheelOnTurntable, first: Floats, second: Floats) -> Portrait:
+    """Return regions and sliding field of the surface h = 0 over two coordinates."""
     from stiction.switching.portraits import portrait, wheel_surface
 
     return portrait(wheel, wheel_surface(wheel, first, second))
@@ -262,6 +274,7 @@ def _surface(wheel: WheelOnTurntable, first: Floats, second: Floats) -> Portrait
 
 
 def _tyres() -> dict[str, StretchedString]:
+    """Return the two tyres of Fig. 8 by their captions."""
     from stiction.laws.tyre import StretchedString
 
     # rho is not in the caption; 2/3 is the value of appendix B
@@ -272,6 +285,7 @@ def _tyres() -> dict[str, StretchedString]:
 
 
 def _figure_8(runs: Runs) -> list[Row]:
+    """Return the rows of Fig. 8: force and moment of the stretched-string tyres."""
     rows = [Row("kinetic over largest pressure rho, not in the caption", 2.0 / 3.0, 2.0 / 3.0)]
     for letter, tyre in zip("ab", _tyres().values(), strict=True):
         moment = tyre.moment(tyre.onset_angle * np.linspace(0.5, 1.5, 2001))
@@ -290,6 +304,7 @@ def _figure_8(runs: Runs) -> list[Row]:
 
 
 def _draw_8(runs: Runs, path: Path) -> None:
+    """Draw force and moment of both tyres over the slip angle from 0 to pi/2."""
     from stiction.switching.figures.surface import tyre_curves
 
     # tyre (b) has its whole rise below a millionth
@@ -303,6 +318,7 @@ def _draw_8(runs: Runs, path: Path) -> None:
 
 
 def _gamma_0(runs: Runs) -> list[Row]:
+    """Return the rows of the wheel at gamma = 0, where both fields agree at the two-fold."""
     wheel = _wheel(runs["wheel-gamma-0"])
     folds = wheel.two_fold_state()
     state = folds.states[0]
@@ -323,6 +339,7 @@ def _gamma_0(runs: Runs) -> list[Row]:
 
 
 def _draw_gamma_0(runs: Runs, path: Path) -> None:
+    """Draw the surface h = 0 at gamma = 0 over r and v."""
     from stiction.switching.figures.surface import surface_map
 
     wheel = _wheel(runs["wheel-gamma-0"])
@@ -343,6 +360,7 @@ def _draw_gamma_0(runs: Runs, path: Path) -> None:
 
 
 def _gamma_90(runs: Runs) -> list[Row]:
+    """Return the rows of the wheel at gamma = 90 degrees, which has no two-fold."""
     run = runs["wheel-gamma-90"]
     wheel = _wheel(run)
     r, omega = np.linspace(-0.6, 0.6, 61), np.linspace(-3.0, 1.0, 61)
@@ -359,6 +377,7 @@ def _gamma_90(runs: Runs) -> list[Row]:
 
 
 def _draw_gamma_90(runs: Runs, path: Path) -> None:
+    """Draw the surface h = 0 at gamma = 90 degrees over r and omega, with an orbit."""
     from stiction.switching.figures.surface import surface_map
 
     run = runs["wheel-gamma-90"]
@@ -382,6 +401,7 @@ def _draw_gamma_90(runs: Runs, path: Path) -> None:
 
 
 def _line_maps(wheel: WheelOnTurntable) -> dict[str, tuple[Floats, Floats]]:
+    """Return {exit direction: (r, next r)} of the return map of the line h = g = 0 [m]."""
     from stiction.switching.wheel.return_map import LineExit, line_return
 
     r = np.linspace(0.15, 0.19, 801)
@@ -405,6 +425,7 @@ def _line_times(wheel: WheelOnTurntable) -> dict[str, Floats]:
 
 
 def _line(runs: Runs) -> list[Row]:
+    """Return the rows of the line h = g = 0: how many orbits reach it, and how many return."""
     wheel = _wheel(runs["wheel-leaves-minus"])
     rows = []
     for word, times in _line_times(wheel).items():
@@ -453,6 +474,7 @@ def _futures(runs: Runs) -> Funnel:
 
 
 def _funnel(runs: Runs) -> list[Row]:
+    """Return the rows of the futures of the two-fold, for exits at two random rates."""
     futures = _futures(runs)
     rows = [
         Row("solutions from a grid of exits", "none computed", float(len(futures))),
@@ -480,6 +502,7 @@ def _study() -> SmoothingStudy:
 
 
 def _smoothing(runs: Runs) -> list[Row]:
+    """Return the rows of the regularised flows: order before, spread after the two-fold."""
     study = _study()
     rows = [
         Row(f"{shape}: order in the width before the two-fold", "none", float(order))

@@ -158,7 +158,8 @@ def solve(matrix: Floats, right: Floats) -> Floats:
 def cofactor_kernel(d: int) -> Any:
     """Return the kernel that writes the cofactors of a matrix behind it and returns det.
 
-    Its argument (2 d d,) holds the matrix in the first d d entries.
+    Its argument (2 d d,) holds the matrix F, row by row, in the first d d entries; its cofactors
+    d det F / dF are written behind it.
     """
 
     @kernel
@@ -178,7 +179,10 @@ def cofactor_kernel(d: int) -> Any:
 
 @functools.cache
 def solve_kernel(m: int) -> Any:
-    """Return the kernel that overwrites the right side (m,) by the solution, for m <= 2."""
+    """Return the kernel that overwrites the right side (m,) by the solution, for m <= 2.
+
+    The matrix (m, m) is symmetric and regular; its lower triangle is not read (Cramer's rule).
+    """
 
     @kernel
     def fill(matrix: Matrix, right: Vector) -> None:
@@ -206,7 +210,10 @@ def positive_definite_kernel(m: int) -> Any:
 
 @functools.cache
 def cofactor_derivative_kernel(d: int) -> Any:
-    """Return the kernel of `cofactor_derivative` for rows i and m of gradients (n, d)."""
+    """Return the kernel of `cofactor_derivative` for rows i and m of gradients (n, d).
+
+    `f` (d d,) is F row by row. The result is the entries 01, 02, 12; the last two are 0 in a plane.
+    """
 
     @kernel
     def fill(g: Matrix, i: int, m: int, f: Vector) -> Three:

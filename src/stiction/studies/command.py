@@ -90,6 +90,7 @@ def sweep_file(
 
 
 def _shard(text: str) -> tuple[int, int]:
+    """Return (i, n) of the text "i/n": part i of n parts of the members, i from 1."""
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         needs, why = "i/n, with i from 1 to n", "a shard is one of n parts of the members."

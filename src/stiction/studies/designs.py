@@ -269,6 +269,7 @@ class Saltelli(_Sample):
         return made
 
     def _unit_sample(self, size: int) -> Floats:
+        """Return points of A, then of B, then of A with column k from B for each k."""
         both = _sobol(2 * size, self.members, self.seed)
         a, b = both[:, :size], both[:, size:]
         mixed = []
@@ -280,6 +281,7 @@ class Saltelli(_Sample):
 
 
 def _sobol(size: int, members: int, seed: int) -> Floats:
+    """Return (members, size) points of a scrambled Sobol sequence."""
     import warnings
 
     from scipy.stats import qmc

@@ -237,6 +237,7 @@ def _one_by_one(job: Job, chunk: int) -> Counts | str:
 
 
 def _work_alone(job: Job, pipe: Connection, parent: int, kernels: Any) -> None:
+    """Solve one member in a process: read (chunk, member) from the pipe, send its arrays."""
     _initialise_worker(kernels)
     with contextlib.suppress(EOFError, OSError):
         pipe.send(solve_alone(job, *pipe.recv()))
@@ -307,6 +308,7 @@ def _dask_answer(job: Job, chunk: int, future: Any) -> Any:
 
 
 def _on_worker(job: Job, chunk: int, kernels: Any) -> Any:
+    """Solve a chunk on a worker of the cluster; return its counts, or the text of an error."""
     one_thread()
     use(kernels)
     if not Path(job.folder).is_dir():

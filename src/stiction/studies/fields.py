@@ -166,6 +166,10 @@ class _Leaf:
 
 
 def _rebuilt(owner: Any, tree: Mapping[Any, Any]) -> Any:
+    """Return a copy of an object or list with other values at the leaves of `tree`.
+
+    `tree` maps names of fields, or indices, to leaves or to further trees.
+    """
     if not dataclasses.is_dataclass(owner):
         parts = list(owner)
         for index, inner in tree.items():
@@ -188,6 +192,7 @@ def _plain(value: object) -> Any:
 
 
 def _known(owner: object) -> list[str]:
+    """Return the names of the fields that a path may name in an object; none of a value."""
     if isinstance(owner, type) or not dataclasses.is_dataclass(owner):
         return []
     names = [f.name for f in dataclasses.fields(owner) if f.init]
@@ -197,6 +202,7 @@ def _known(owner: object) -> list[str]:
 
 
 def _entry(path: str, values: Any, index: int, owner: str) -> Any:
+    """Return entry `index` of the list `values`, the field `owner`; ScenarioError without one."""
     if not isinstance(values, list | tuple | np.ndarray):
         what = f"[{index}] of {owner}, which is {values!r}"
         needs, why = "a list with that index", "this field holds one value."
@@ -211,6 +217,7 @@ def _entry(path: str, values: Any, index: int, owner: str) -> Any:
 
 
 def _unknown_step(path: str, step: str, known: Sequence[str], owner: str) -> ScenarioError:
+    """Return the error for a `step` of a path that is no field of `owner`."""
     fields = ", ".join(known) or "none: it holds a value"
     near = nearest(step, known) if known else "shorten the path."
     needs, why = f"a field of {owner}: {fields}", "an unknown field would be swept without effect."

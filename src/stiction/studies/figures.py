@@ -173,6 +173,7 @@ class StudyFigures(Animated):
         return np.asarray(self.study.table[path], dtype=np.float64)
 
     def _result_names(self) -> list[str]:
+        """Return the names of the saved results, those without a number in any member last."""
         skip = (*self.study.fields, *STANDARD)
         variables = self.study.manifest.variables
         named = [n for n in variables if n not in skip and variables[n].dims[:1] != ("row",)]
@@ -186,6 +187,7 @@ class StudyFigures(Animated):
         return (self._result_names() or ["events"])[0]
 
     def _result(self, name: str) -> Array:
+        """Return a saved result of all members as floats, NaN for members without a run."""
         known = [*self._result_names(), *STANDARD]
         if name not in known:
             needs, why = "one of " + ", ".join(known), "only these results were saved."
@@ -236,6 +238,7 @@ class StudyFigures(Animated):
         return [_words(name), f"no {_words(name)}"], place
 
     def _map(self, name: str, colours: Any) -> PaperFigure:
+        """Draw a result over one or two fields: cells of a grid, or dots if it has many gaps."""
         x, y, axes = self._plane()
         drawn = largest_entry(self._result(name))
         figure = new_figure(COLUMN, 2.7)
@@ -267,6 +270,7 @@ class StudyFigures(Animated):
         return float(np.clip(150.0 / most, 1.0, 8.0))
 
     def _label(self, ax: Any, axes: list[str]) -> None:
+        """Label the axes of a figure with the names and units of the swept fields."""
         scale_axis(ax.xaxis, axes[0], self.unit(axes[0]))
         if len(axes) > 1:
             scale_axis(ax.yaxis, axes[1], self.unit(axes[1]))
@@ -282,6 +286,7 @@ def _places(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _band(values: Array) -> tuple[float, float, float]:
+    """Return the quantiles 5 %, 50 % and 95 % of values; NaN for none."""
     if not values.size:
         return np.nan, np.nan, np.nan
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])

@@ -84,6 +84,7 @@ def movie_of(figures: StudyFigures, varied: str, over: str | None, names: list[s
 
 
 def _medians(numbers: Floats, places: Floats, values: Floats) -> Floats:
+    """Return the median of the members at each of `values`; `places` has the value of each."""
     groups = [numbers[(places == value) & np.isfinite(numbers)] for value in values]
     return np.array([np.median(group) if group.size else np.nan for group in groups])
 
@@ -125,6 +126,7 @@ def _view(
 
 
 def _limits(x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Return (2,) lower and (2,) upper limits of both axes, with a margin of 6 %."""
     low = np.array([x.min(), y.min()], dtype=np.float64)
     high = np.array([x.max(), y.max()], dtype=np.float64)
     spare = np.where(high > low, 0.06 * (high - low), 0.5 * np.maximum(np.abs(high), 1.0))

@@ -116,6 +116,7 @@ def _scenario(table: Table, beside: Path) -> Any:
 
 
 def _fields(table: Table) -> dict[str, Any]:
+    """Return the varied fields, {path: values or Range}."""
     given = table.get("fields")
     if not isinstance(given, Mapping) or not given:
         got, needs = repr(given) if given else "nothing", "a table [fields] of paths and values"
@@ -140,6 +141,7 @@ def _flat(given: Mapping[str, Any], before: str) -> list[tuple[str, Any]]:
 
 
 def _range(value: Mapping[str, Any], path: str) -> Range:
+    """Return the range of the table { from, to, count, log } of a field."""
     _known(value, _RANGE, f"fields.{path}")
     for key in ("from", "to"):
         if key not in value:
@@ -154,6 +156,7 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
 
 
 def _result_names(given: object) -> list[str]:
+    """Return the names of the saved results as a list; ScenarioError for anything else."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         needs, why = "names of results", "these results are saved for each member."
@@ -171,6 +174,7 @@ def _whole(given: object) -> int:
 
 
 def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Raise ScenarioError for a key of a table that is not known."""
     for key in given:
         if key not in known:
             got, needs = f"the unknown key {key!r}", "keys: " + ", ".join(known)

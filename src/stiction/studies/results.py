@@ -231,6 +231,7 @@ def _defaults(run: Run) -> tuple[str, ...]:
 
 
 def _is_numeric(value: object) -> bool:
+    """Return whether a value is a number, or a list of numbers or None."""
     if isinstance(value, list | tuple):
         return all(v is None or _is_numeric(v) for v in value)
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind == "O":
@@ -272,6 +273,7 @@ def reduce_members(how: str, values: Array) -> Array:
 
 
 def _named(run: Run, name: str) -> Result:
+    """Return the result of a name, such as `stop_time` or `max(x)`, with its reduction."""
     how, inner = split_reduction(name)
     if how is not None and how not in _REDUCED:
         needs, why = "one of " + ", ".join(_REDUCED), "a reduction turns a list into a number."
@@ -290,6 +292,7 @@ def _named(run: Run, name: str) -> Result:
 
 
 def _result(run: Run, name: str) -> Result:
+    """Return the result of a name without a reduction."""
     group, dot, inner = name.partition(".")
     if dot and group in _GROUPS:
         return _of_group(run, group, inner)
@@ -302,6 +305,7 @@ def _result(run: Run, name: str) -> Result:
 
 
 def _of_group(run: Run, group: str, name: str) -> Result:
+    """Return the result GROUP.NAME; the groups are listed in `Reading`."""
     if group == "events":
         # a kind without events counts zero
         count = sum(1 for kind in run.event_log.kind if kind == name)

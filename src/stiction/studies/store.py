@@ -324,6 +324,7 @@ class Store:
         return made
 
     def _array_file(self, name: str, stored: Stored, chunk: int) -> Path:
+        """Return the file of a variable of one chunk, as zarr names it."""
         return self.folder / MEMBERS / name / ".".join([str(chunk), *("0" for _ in stored.shape)])
 
     def _record(self, chunk: int) -> Path:
@@ -411,6 +412,7 @@ def _little(dtype: str) -> np.dtype[Any]:
 
 
 def _array_metadata(manifest: Manifest, stored: Stored) -> dict[str, Any]:
+    """Return the metadata of a variable in zarr format 3; a chunk of zarr is one of the study."""
     attributes: dict[str, Any] = {"units": stored.unit, "long_name": stored.meaning}
     if stored.labels:
         attributes["flag_values"] = list(range(len(stored.labels)))

@@ -232,6 +232,7 @@ class Study:
         return axes if cells <= 4 * self.members else None
 
     def _attributes(self, name: str) -> dict[str, Any]:
+        """Return unit and meaning of a variable as attributes of xarray."""
         stored = self.manifest.variables[name]
         attributes: dict[str, Any] = {"units": stored.unit, "long_name": stored.meaning}
         if name == "status":
@@ -311,6 +312,7 @@ def _members(study: Study) -> str:
 
 
 def _swept(values: Array) -> str:
+    """Return the text of the values of a swept field: all of at most six, else the ends."""
     distinct = np.unique(values)
     if len(distinct) <= 6:
         return ", ".join(f"{v:.6g}" if values.dtype.kind in "fiu" else str(v) for v in distinct)
@@ -320,6 +322,7 @@ def _swept(values: Array) -> str:
 
 
 def _spread(values: Array, status: Array, unit: str) -> str:
+    """Return the text "lowest ... highest unit, median" of a result over the members."""
     known = np.asarray(values[~without_run(status)], dtype=np.float64)
     known = known[np.isfinite(known)]
     if not known.size:
@@ -330,6 +333,7 @@ def _spread(values: Array, status: Array, unit: str) -> str:
 
 
 def _invalid(study: Study) -> list[str]:
+    """Return the lines of the summary on invalid members, and their most frequent reasons."""
     counts = study.counts()
     if not any(counts.values()):
         return [_line("trust", "no member failed, failed its audit, or lost determinism")]

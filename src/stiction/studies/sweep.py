@@ -384,11 +384,12 @@ def _check_whole(function: str, shard: tuple[int, int] | None) -> None:
 def _check_run(
     workers: int | None, engine: str, shard: tuple[int, int] | None, chunk: int | None
 ) -> None:
+    """Raise an error for arguments of `Sweep.run` that are not admissible."""
     if workers is not None:
-        why, try_ = "it is a number of processes.", "leave it out for all cores."
+        why, try_ = "each worker is one process.", "leave it out for all cores."
         whole("workers", workers, least=1, most=4096, why=why, try_=try_)
     if chunk is not None:
-        why, try_ = "it is a number of members.", "leave it out."
+        why, try_ = "a chunk has at least one member.", "leave it out."
         whole("chunk", chunk, least=1, most=1_000_000, why=why, try_=try_)
     if engine not in ("local", "dask"):
         needs, why = '"local" or "dask"', "these are the two engines."
@@ -562,6 +563,7 @@ def _functions(owner: object, depth: int = 6) -> Iterator[Callable[..., Any]]:
 
 
 def _print_of(function: Callable[..., Any]) -> tuple[object, ...] | None:
+    """Return the fingerprint of a function, which changes with its code."""
     return fingerprint(function, objects=True)
 
 

@@ -256,7 +256,7 @@ def futures(
     """
     method = event_driven(system, method)
     x = _checked(system, x_star, horizon)
-    why, try_ = "it is a number of grid points.", "leave it out."
+    why, try_ = "a grid needs both of its ends.", "leave it out."
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
         whole(f"futures.{name}", value, least=2, why=why, try_=try_)
     # memory: both futures of every exit at all times

@@ -269,6 +269,7 @@ class SwitchingSystem(Declared, abc.ABC):
         return at
 
     def _refuse_size(self, what: str, shape: tuple[int, ...], n: int, why: str) -> None:
+        """Raise ModelError for an array with another shape than (n,)."""
         name, got = type(self).__name__, f"{what} of shape {shape}"
         raise ModelError(name, got, f"shape ({n},)", why, f"give {n} numbers.")
 

@@ -6,6 +6,9 @@ Where the surface repels with the normal speed L, noise and drift balance in a l
 level^2 / L. There the side of the exit is decided within a time of about level^2 / L^2. After a
 two-fold L = c t, and this time is (level / c)^(2/3). Steps are short enough to resolve it.
 The kernels are in `smooth_kernels`.
+
+Here s = sgn h, W are independent Wiener processes, `scale` has the size of each state, L is the
+rate of h away from the surface, and c its rate of change.
 """
 
 from __future__ import annotations
@@ -234,10 +237,10 @@ def _checked(
         levels,
         per="level",
         rule="positive",
-        why="it is the strength of the noise.",
+        why="it multiplies the noise term.",
         try_="for example [1e-4, 1e-3].",
     )
-    each, why = 100.0 * level.size, "it is a number of paths."
+    each, why = 100.0 * level.size, "exits are counted over the paths."
     whole("noise_study.paths", paths, least=1, each=each, why=why, try_="give 200.")
     why = "it makes draws repeatable."
     whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")

@@ -184,6 +184,7 @@ class RelayFeedback(SwitchingSystem):
     mode: str | None = None
 
     def _check_together(self) -> None:
+        """Raise ModelError if the matrix of the plant is not finite."""
         self._check_plant()
         a = self.plant[0]
         if not np.isfinite(a).all():
@@ -497,6 +498,7 @@ class StaticJumpOscillator(SwitchingSystem):
 
     @property
     def _forces(self) -> tuple[float, float]:
+        """The largest static and the kinetic friction force [N]."""
         return self.mu_static * self.normal_force, self.mu_kinetic * self.normal_force
 
     def energies(self, x: Floats) -> tuple[Floats, Floats]:

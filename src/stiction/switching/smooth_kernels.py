@@ -5,6 +5,10 @@ sign of h; `smoothing` integrates it. A stochastic flow dx = f(x; sgn h) dt + le
 discontinuous sign, with the scale of each state and independent Wiener processes W. Its paths are
 computed here by the Euler-Maruyama scheme with steps that resolve the surface, for `noise`.
 
+`addresses[0]` has the functions of the system (`flow.state.Addresses`), p its parameters; x is a
+state of n components, h the switching function and `slope` its gradient. L+ and L- are the rates of
+h along the fields f+ and f- of both sides.
+
 Source: Szalai, Jeffrey 2014, section VII, for the regularisation; Kloeden and Platen 1992 for the
 scheme.
 """

@@ -199,7 +199,7 @@ def _checked(
     why = "it is the width over which the regularised sign changes from -1 to 1."
     try_ = "give a small fraction of the usual size of h."
     number("smoothed_run.width", width, rule="positive", why=why, try_=try_)
-    number("smoothed_run.rtol", rtol, rule="positive", why="it is a tolerance.", try_="give 1e-9.")
+    number("smoothed_run.rtol", rtol, rule="positive", why="it bounds errors.", try_="give 1e-9.")
     why, try_ = "states are returned at these times.", "for example np.linspace(0.0, 1.0, 5)."
     time = numbers("smoothed_run.time", time, per="time", why=why, try_=try_)
     if not (np.diff(time) > 0.0).all():

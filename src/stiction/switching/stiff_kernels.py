@@ -6,6 +6,10 @@ the embedded one of order 3. It is filtered by (I - gamma h J)^-1, so that compo
 fast do not shorten the step. F is the right-hand side of the present mode (`flow.rates`), in
 sliding Filippov's field. `flow.steps.step` calls this step by its address if a system is stiff.
 
+`w` (`flow.state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the integrator,
+called `now`, and row NAME of `w.vectors`, called `a`, is a vector. Y and TRIAL are y = (x, t, W),
+state, time and energies, at the start and at the end of the step of length h.
+
 Source: Hairer, Wanner, Solving ordinary differential equations II, section IV.8, code RADAU5.
 """
 

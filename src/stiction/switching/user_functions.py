@@ -114,6 +114,7 @@ def values_of(parameters: Parameters) -> Floats:
 
 @functools.cache
 def _named(names: tuple[str, ...]) -> type[tuple[float, ...]]:
+    """Return the class of named parameters, read as p.mu."""
     return cast("type[tuple[float, ...]]", namedtuple("Parameters", names))
 
 
@@ -142,6 +143,7 @@ class UserFunctions:
 
     @functools.cached_property
     def _taken(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """The arguments of every function by its label, as `taken_by` returns them."""
         return {
             label: tuple(
                 taken_by(f"{self.owner}.{label}", part, signed=label == "f") for part in parts
@@ -335,6 +337,7 @@ class UserFunctions:
 
     @property
     def _kind_of_p(self) -> type[tuple[float, ...]] | int:
+        """Return the class of named parameters, or the number of unnamed ones."""
         if isinstance(self.parameters, Mapping):
             return _named(tuple(self.parameters))
         return 0 if self.parameters is None else len(self.parameters)

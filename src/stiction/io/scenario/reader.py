@@ -265,6 +265,7 @@ def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> A
 
 
 def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
+    """Return the object of a class; an error of its constructor becomes a ScenarioError."""
     import numpy as np
 
     try:
@@ -285,6 +286,7 @@ def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> A
 
 
 def _solve(table: object) -> dict[str, Any]:
+    """Return the keys t_end, t_start and save of the table [solve]."""
     if not isinstance(table, Mapping):
         why = "the table [solve] holds the time span."
         raise ScenarioError("solve", repr(table), "a table", why, "write [solve] with t_end.")
@@ -320,6 +322,7 @@ _ELSEWHERE = {
 
 
 def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owner: str) -> None:
+    """Raise ScenarioError for a key of the table `where` that `owner` does not know."""
     known = list(known)
     for key in given:
         if key not in known:
@@ -361,6 +364,7 @@ class _Slot:
 
     @property
     def needs(self) -> str:
+        """The admissible values in words, for messages."""
         if self.single is not None:
             return f"a table with fields of {self.single.__name__}"
         if self.kind is not None:
@@ -393,6 +397,7 @@ _SCALARS = (float, int, str, bool)
 
 
 def _members(hint: object) -> Iterator[object]:
+    """Yield the types in a union; another type yields itself."""
     # NDArray of NumPy 2.5 is a type alias with the type of the numbers as its argument
     named = getattr(typing.get_origin(hint), "__value__", None)
     if named is not None:
@@ -456,6 +461,7 @@ def _is_number(value: object) -> bool:
 
 
 def _finite(value: Any, where: str) -> Any:
+    """Return a number; ScenarioError if it is not finite or has more than 64 bits."""
     if math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST_INT:
         return value
     raise ScenarioError(
@@ -468,6 +474,7 @@ def _finite(value: Any, where: str) -> Any:
 
 
 def _wrong_type(value: object, slot: _Slot, where: str) -> ScenarioError:
+    """Return the error for a value that the field does not admit."""
     shown = repr(value)
     if len(shown) > 60:
         shown = f"{shown[:57]}..."

@@ -60,6 +60,7 @@ def change(table: Table, setting: str) -> None:
 
 
 def _step(owner: Table, key: str, path: str, setting: str) -> Table:
+    """Return the table `key` within the table `owner`; ScenarioError if there is none."""
     inner = owner.get(key)
     if isinstance(inner, dict):
         return inner
@@ -93,6 +94,7 @@ def _of_file(name: str, key: str, setting: str) -> Any:
 
 
 def _value(text: str, setting: str) -> Any:
+    """Return the value of a text in TOML; a bare word is a string."""
     why, needs = "a setting changes one key.", "a value in TOML"
     try:
         found = parse(f"value = {text}", "--set")

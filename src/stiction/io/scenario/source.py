@@ -117,6 +117,7 @@ def present_name(name: str, known: Container[str]) -> str:
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file in UTF-8; every failure is a ScenarioError."""
     try:
         # editors may begin a file with U+FEFF
         return path.read_text(encoding="utf-8-sig")
@@ -136,6 +137,7 @@ _WHY_FILE = "a scenario is a text file that describes a system, a method and a t
 
 
 def _unknown(name: str) -> ScenarioError:
+    """Return the error for a name that is no built-in scenario."""
     known = built_in()
     return ScenarioError(
         "scenario",

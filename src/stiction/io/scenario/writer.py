@@ -62,6 +62,7 @@ def scenario_text(run: Run) -> str:
 
 
 def _write(words: Mapping[str, str], tables: Mapping[str, object]) -> str:
+    """Return the text in TOML; lines of comment list objects that cannot be written."""
     import tomli_w
 
     unwritable: list[str] = []
@@ -129,6 +130,7 @@ def _entries(
     unwritable: list[str],
     types: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
+    """Return the entries that are not None in types of TOML; `unwritable` gets the others."""
     declared = types or {}
     plain = {
         key: _plain(value, f"{where}.{key}", unwritable, declared.get(key, ""))

@@ -6,6 +6,10 @@ with xi ~ L_c0^beta over several normal forces, and more generally 1 - L_c / L_c
 computes xi and eta from a run, `fit` computes beta from several; each function `figure_...` returns
 the rows of one figure with verdicts. L0 is the unit of length, E Young's modulus.
 
+A `Row` has what is compared, the number or statement of the paper, ours, and a verdict: holds,
+holds partly, or does not hold. Functions with the result `list[Row]` compare one statement each.
+Loads are normal forces F_n [E L0]; a dict over loads has one `Fit` for each.
+
 Source: Mergel, Scheibert, Sauer 2021, section 5, Figs. 12 to 14 and S1.
 """
 
@@ -169,6 +173,7 @@ def figure_13(study: Study) -> list[Row]:
 
 
 def _shrinks(fits: dict[float, Fit]) -> list[Row]:
+    """Return the rows on the loss of contact under shear, and on F_t = tau L_c at its end."""
     begins = {force: f.start for force, f in fits.items()}
     lost = {force: 100.0 * (1.0 - f.end / f.start) for force, f in fits.items()}
     rises = max(f.rises for f in fits.values())
@@ -192,6 +197,7 @@ def _shrinks(fits: dict[float, Fit]) -> list[Row]:
 
 
 def _small_loads(fits: dict[float, Fit]) -> list[Row]:
+    """Return the rows on contacts that vanish before full sliding, and on the least L_c."""
     in_contact = _in_contact(fits)
     lost = sorted(set(fits) - set(in_contact))
     least = {force: float(fits[force].length.min()) for force in sorted(fits)[:3]}
@@ -214,6 +220,7 @@ def _small_loads(fits: dict[float, Fit]) -> list[Row]:
 
 
 def _quadratic(fits: dict[float, Fit]) -> list[Row]:
+    """Return the rows on the fits L_c = L_c0 - xi F_t^2 and xi ~ L_c0^beta."""
     in_contact = _in_contact(fits)
     spread = {force: 100.0 * f.xi_spread for force, f in in_contact.items()}
     xi = {force: f.xi for force, f in in_contact.items()}
@@ -236,6 +243,7 @@ def _quadratic(fits: dict[float, Fit]) -> list[Row]:
 
 
 def _dry(dry: dict[float, Fit]) -> list[Row]:
+    """Return the rows of the cap without adhesion: loss of contact, and beta."""
     if not dry:
         return []
     lost = {force: 100.0 * (1.0 - f.end / f.start) for force, f in dry.items()}
@@ -259,6 +267,7 @@ def _dry(dry: dict[float, Fit]) -> list[Row]:
 
 
 def _enhancement(adhesive: dict[float, Fit], dry: dict[float, Fit]) -> list[Row]:
+    """Return the rows on xi with adhesion over xi without, at three contact lengths."""
     in_contact, none = _in_contact(adhesive), _in_contact(dry)
     if len(in_contact) < 2 or len(none) < 2:
         return []
@@ -288,6 +297,7 @@ def xi_at(fits: dict[float, Fit], long: float) -> float:
 
 
 def _control(study: Study, dry: dict[float, Fit]) -> list[Row]:
+    """Return the rows of a linear elastic cap without adhesion, beside the Neo-Hookean one."""
     rows = []
     for name in study.names("cap-linear-dry-"):
         f = Fit(study[name])

@@ -123,6 +123,7 @@ class Curves:
 
 
 def _law(word: str, mu: float, cut: float = 1.0) -> AdhesiveFriction:
+    """Return the friction law EA or DI with a friction parameter; none at mu = 0."""
     if mu == 0.0:
         return Frictionless()
     return EA(mu, cut) if word == "ea" else DI(mu, cut)
@@ -153,6 +154,7 @@ def cases(*, full: bool, cap_cells: tuple[int, int] | None = None) -> dict[str, 
 
 
 def _strips(full: bool) -> dict[str, Case]:
+    """Return the cases of the strip: both laws over mu, and EA with other cut-offs."""
     size, steps, end = ("paper", 140, 140.0) if full else ("quick", 80, 80.0)
     # the quick study leaves some cases out to take less time: mu = 0.002, DI with the largest mu,
     # and the second of the two cuts near zero
@@ -174,6 +176,7 @@ def _strips(full: bool) -> dict[str, Case]:
 
 
 def _cylinders(full: bool) -> dict[str, Case]:
+    """Return the cases of the two cylinders: both laws over mu, and two with a longer path."""
     size, steps = ("paper", 200) if full else ("quick", 100)
     probes = {"trailing": (-1.0, 0.0), "leading": (1.0, 0.0)}
     systems = {"cylinders-ea-0": TwoCylinders(size=size)}
@@ -189,6 +192,7 @@ def _cylinders(full: bool) -> dict[str, Case]:
 
 
 def _caps(full: bool, cells: tuple[int, int] | None) -> dict[str, Case]:
+    """Return the cases of the cap over normal forces: adhesive, with nu = 0.4, dry, linear."""
     size, steps = ("paper", 100) if full else ("quick", 70)
     systems: dict[str, CapSliding] = {}
     normals = NORMAL if full else NORMAL_QUICK
@@ -261,6 +265,11 @@ def _begin(case: Case, time: Floats) -> int:
 def _profiles(
     values: Mapping[str, npt.NDArray[np.float64]], u: Floats, begin: int, at: Sequence[float]
 ) -> dict[str, Floats]:
+    """Return columns along the surface at the saved displacements nearest to `at`.
+
+    `begin` is the sample in `values` at which the displacement u (t,) begins. Points with large
+    gaps are left out.
+    """
     if not at or "gap" not in values:
         return {}
     rows = sorted({int(np.argmin(np.abs(u - a))) for a in at})
@@ -331,6 +340,7 @@ def _saved_rows(curves: Curves, most: int) -> npt.NDArray[np.int64]:
 
 
 def _tables(curves: Curves) -> list[tuple[str, dict[str, Floats]]]:
+    """Return (name of the file, columns) of the tables besides the curves."""
     return [("profile", curves.profiles), ("stress", curves.stresses), ("base", curves.base)]
 
 
@@ -344,6 +354,7 @@ def _thinned(table: dict[str, Floats]) -> dict[str, Floats]:
 
 
 def _write(path: Path, columns: Mapping[str, Floats], head: Sequence[str]) -> None:
+    """Write columns as CSV after comment lines `head`."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"{line}\n" for line in head)
         writer = csv.writer(file, lineterminator="\n")
@@ -370,6 +381,7 @@ def read_curves(folder: Path, name: str) -> Curves:
 
 
 def _read(path: Path) -> dict[str, Floats]:
+    """Return the columns of a CSV file, none if it does not exist."""
     if not path.exists():
         return {}
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -430,6 +442,7 @@ class Study:
         return [name for name in self.cases if name.startswith(start) and self.has(name)]
 
     def _load_or_solve(self, name: str) -> Curves:
+        """Return the curves of a case: from the folder, from a saved run, or solved now."""
         if self.folder is not None:
             return read_curves(self.folder, name)
         case = self.cases[name]

@@ -6,6 +6,10 @@ Amontons). The rows compare symmetry, peak forces, the last contact and the stre
 corner. R = 1 and E = 1: the displacement u is in R, forces are in E R. The paper describes these
 curves by words, so the numbers at which a verdict changes are chosen.
 
+A `Row` has what is compared, the number or statement of the paper, ours, and a verdict: holds,
+holds partly, or does not hold. Functions with the result `list[Row]` compare one statement each.
+F_x is the horizontal, F_y the vertical force.
+
 Source: Mergel, Scheibert, Sauer 2021, section 4.2, Figs. 9 and 10.
 """
 
@@ -97,6 +101,7 @@ def figure_10(study: Study) -> list[Row]:
 
 
 def _levels(curves: dict[str, Curves]) -> list[Row]:
+    """Return the rows on the largest F_x of each law, and on EA 0.5 beside DI 3."""
     peaks = {word: _peak(c) for word, c in curves.items()}
     both = [mu for mu in ("0.5", "0.9") if f"DI {mu}" in peaks and f"EA {mu}" in peaks]
     ratio = {f"mu {mu}": peaks[f"EA {mu}"] / peaks[f"DI {mu}"] for mu in both}
@@ -134,6 +139,7 @@ def _levels(curves: dict[str, Curves]) -> list[Row]:
 
 
 def _before_detachment(study: Study) -> list[Row]:
+    """Return the rows on F_x just before the last contact."""
     names = ("cylinders-ea-0.5-far", "cylinders-di-3-far")
     if not all(study.has(name) for name in names):
         return []
@@ -165,6 +171,7 @@ def _before_detachment(study: Study) -> list[Row]:
 
 
 def _vertical(study: Study, curves: dict[str, Curves]) -> list[Row]:
+    """Return the rows on the change of F_y by friction, beside that of F_x."""
     change, sideways = {}, {}
     for word in curves:
         # each beside the frictionless case on the same mesh
@@ -193,6 +200,7 @@ def _vertical(study: Study, curves: dict[str, Curves]) -> list[Row]:
 
 
 def _negative(curves: dict[str, Curves]) -> list[Row]:
+    """Return the rows on the least F_x, and on the displacement of the largest F_x."""
     # at the start the upper cylinder is drawn to the lower one, whatever friction does
     least = {w: float(c["force_x"][c["displacement"] > 0.2].min()) for w, c in curves.items()}
     top = {w: float(c["displacement"][np.argmax(c["force_x"])]) for w, c in curves.items()}
@@ -216,6 +224,7 @@ def _negative(curves: dict[str, Curves]) -> list[Row]:
 
 
 def _surface_stretch(study: Study) -> list[Row]:
+    """Return the row on the influence of the stretch J of the surface on the forces."""
     name = "cylinders-ea-0.5-stretch"
     if not study.has(name):
         return []
@@ -236,6 +245,7 @@ def _surface_stretch(study: Study) -> list[Row]:
 
 
 def _trailing_stress(study: Study) -> list[Row]:
+    """Return the rows on the stress yy at the trailing corner over the displacement."""
     rows = []
     for word in ("ea-0", "ea-0.9", "di-0.9"):
         name = f"cylinders-{word}"
@@ -264,6 +274,7 @@ def _trailing_stress(study: Study) -> list[Row]:
 
 
 def _base(study: Study) -> list[Row]:
+    """Return the rows on the stress yy along the base."""
     rows = []
     for word in ("ea-0", "ea-0.9", "di-0.9"):
         name = f"cylinders-{word}"

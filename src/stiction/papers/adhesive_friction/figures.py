@@ -81,6 +81,7 @@ def _family(
 
 
 def _strip_panels(runs: Study) -> list[Panel]:
+    """Return the panels of Fig. 8: forces, peeling length and fracture energy for each mu."""
     from stiction.plot.panels import Panel
 
     names = [n for n in runs.names("strip-") if "-di-" not in n or n in ("strip-di-0.01",)]
@@ -121,6 +122,7 @@ def _while_peeling(line: Line) -> Line:
 
 
 def _traction_panels(runs: Study) -> list[Panel]:
+    """Return the panels of Fig. 7: tractions along the strip at some displacements."""
     from stiction.plot.panels import Line, Panel
 
     c = runs["strip-ea-0.01"]
@@ -141,6 +143,7 @@ def _traction_panels(runs: Study) -> list[Panel]:
 
 
 def _cylinder_panels(runs: Study) -> list[Panel]:
+    """Return the panels of Fig. 10: forces of EA and DI, and the trailing stress."""
     from stiction.plot.panels import Panel
 
     names = [n for n in runs.names("cylinders-") if len(n.split("-")) == 3]
@@ -157,6 +160,7 @@ def _cylinder_panels(runs: Study) -> list[Panel]:
 
 
 def _trailing_stress_panel(runs: Study) -> Panel:
+    """Return the panel of the stress yy at the trailing corner."""
     from stiction.plot.panels import Line, Panel
 
     lines = []
@@ -169,6 +173,10 @@ def _trailing_stress_panel(runs: Study) -> Panel:
 
 
 def _cap_panels(runs: Study, start: str) -> list[Panel]:
+    """Return the panels of Figs. 13 and S1: force, contact length and xi.
+
+    `start` is the begin of the names of the cases, such as "cap-".
+    """
     from stiction.plot.panels import Line, Panel
 
     names = [f"{start}{force:g}" for force in loads(runs, start)]
@@ -199,6 +207,7 @@ def _all_bare(lines: list[Line]) -> list[Line]:
 
 
 def _xi_panel(runs: Study, start: str) -> Panel:
+    """Return the panel of xi over the contact length before shear."""
     from stiction.plot.panels import Line, Panel
 
     lines = []
@@ -211,6 +220,7 @@ def _xi_panel(runs: Study, start: str) -> Panel:
 
 
 def _eta_panels(runs: Study, start: str) -> list[Panel]:
+    """Return the panels of Fig. 14: the loss 1 - L / L0 over the force, and its exponent."""
     from stiction.plot.panels import Line, Panel
 
     fits = {force: Fit(c) for force, c in loads(runs, start).items()}
@@ -229,6 +239,7 @@ def _eta_panels(runs: Study, start: str) -> list[Panel]:
 
 
 def _cap_tractions(runs: Study) -> list[Panel]:
+    """Return the panels of Fig. 12: tractions at full sliding, and the shape of the cap."""
     from stiction.plot.panels import Line, Panel
 
     c = runs["cap-0"]
@@ -257,6 +268,8 @@ def _cap_tractions(runs: Study) -> list[Panel]:
 
 
 def _law_item(key: str, title: str) -> Item:
+    """Return the item of a figure of laws alone, from its functions in `laws`."""
+
     def rows(runs: Runs) -> list[Row]:
         return law_rows(key)
 
@@ -275,6 +288,11 @@ def _item(
     rows_of: _Rows,
     shown: Callable[[Study], list[Panel]],
 ) -> Item:
+    """Return the item of a figure: rows, drawing and CSV from the solved cases.
+
+    `rows_of` and `shown` return the rows and the panels of a study.
+    """
+
     def rows(runs: Runs) -> list[Row]:
         return rows_of(study(full=full))
 
@@ -325,6 +343,7 @@ def _outlines(run: Run) -> dict[str, Floats]:
 
 
 def _states(runs: Study) -> list[Row]:
+    """Return the rows on the trace of the stress in the strip at some displacements."""
     run = runs.run("strip-ea-0.01")
     u = np.interp(run.variables["snapshot_time"].values, run.time, _values(run, "displacement"))
     trace = _values(run, "stress_trace")
@@ -363,6 +382,7 @@ def _write_panels(shown: list[Panel], path: Path) -> None:
 
 
 def _items(*, full: bool) -> dict[str, Item]:
+    """Return all figures of the paper by name."""
     laws = {key: _law_item(key, title) for key, title in LAW_FIGURES.items()}
     return {
         **laws,

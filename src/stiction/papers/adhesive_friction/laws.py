@@ -68,6 +68,7 @@ def _equal(what: str, exact: float, found: float) -> Row:
 
 
 def _adhesion_rows() -> list[Row]:
+    """Return the rows of the Lennard-Jones law: zero and maximum of T(g), work of adhesion."""
     work = float(-_LAW.potential(_LAW.gap_eq))
     return [
         _equal("g_eq / r0, zero of the traction", 15.0 ** (-1.0 / 6.0), _LAW.gap_eq),
@@ -84,6 +85,7 @@ def _adhesion_rows() -> list[Row]:
 
 
 def _di_rows() -> list[Row]:
+    """Return the rows of the threshold of DI over the gap."""
     law = _di()
     tau = law.tau(_LAW)
     at_eq = float(law.threshold(_LAW.gap_eq, _LAW)) / tau
@@ -97,6 +99,7 @@ def _di_rows() -> list[Row]:
 
 
 def _ea_rows() -> list[Row]:
+    """Return the rows of the threshold of EA, for several cut-offs s_cut."""
     rows = []
     for cut in _CUTS:
         law = EA(_MU_EA, cut)
@@ -122,6 +125,7 @@ def _ea_rows() -> list[Row]:
 
 
 def _return_rows() -> list[Row]:
+    """Return the rows of the return map: traction on the threshold, dissipation not negative."""
     law = _di()
     _, made, lost = _mapped(law, _LAW.gap_eq)
     over = np.abs(made).max() / law.tau(_LAW)
@@ -180,6 +184,7 @@ def law_columns(key: str) -> Columns:
 
 
 def _fixed() -> list[tuple[str, DI | EA, float]]:
+    """Return (name, law, gap) of the return maps that are drawn."""
     ea = EA(_MU_EA, 1.0)
     return [
         ("di_g_max", _di(), _LAW.gap_max),

@@ -4,6 +4,11 @@ A thick strip adheres to a rigid plane and is peeled off at its right end. The r
 tractions, the onset of peeling and of sliding, peak forces and the fracture energy for several
 friction parameters mu. `verdict` is shared by the other comparisons of this paper.
 
+A `Row` has what is compared, the number or statement of the paper, ours, and a verdict: holds,
+holds partly, or does not hold. Functions with the result `list[Row]` compare one statement each. u
+is the displacement of the end, L_peel the peeling length [L0]; `ea` and `di` are the curves of both
+laws, a dict has those of each mu.
+
 Source: Mergel, Scheibert, Sauer 2021, section 4.1, Figs. 6 to 8.
 """
 
@@ -103,6 +108,7 @@ def figure_7(study: Study) -> list[Row]:
 
 
 def _strength(ea: Curves) -> Row:
+    """Return the row on the displacement at which the tension reaches T_max."""
     u, tension = ea["displacement"], ea["tension"] / T_MAX
     at = first_above(u, tension, 0.99)
     return Row(
@@ -114,6 +120,7 @@ def _strength(ea: Curves) -> Row:
 
 
 def _fronts(ea: Curves) -> list[Row]:
+    """Return the rows on the begin of peeling, by three definitions."""
     begin, one, line = nucleation(ea, 1e-3), nucleation(ea), knee(ea)
     said = "L_peel counts from gap_max, so that it begins where T_max is reached"
     return [
@@ -129,6 +136,7 @@ def _fronts(ea: Curves) -> list[Row]:
 
 
 def _repulsion(ea: Curves) -> Row:
+    """Return the row on pressure ahead of the peeling front."""
     p = ea.profile(30.0)
     front = float(p["surface_x"][np.argmax(-p["normal_traction"])])
     peak = int(np.argmax(p["normal_traction"]))
@@ -140,6 +148,7 @@ def _repulsion(ea: Curves) -> Row:
 
 
 def _plateau(di: Curves, ea: Curves) -> list[Row]:
+    """Return the rows on constant shear of DI where it slides, and on DI beside EA."""
     p = di.profile(10.0)
     adheres = p["gap"] < 0.29
     slides = adheres & (p["slides"] == 2.0)
@@ -182,6 +191,7 @@ def _gone(curves: Curves) -> float:
 
 
 def _slid(curves: Curves) -> tuple[Floats, Floats]:
+    """Return displacement and sliding length."""
     return curves["displacement"], curves["sliding_length"]
 
 
@@ -203,6 +213,7 @@ def figure_8(study: Study) -> list[Row]:
 
 
 def _sliding_first(ea: dict[float, Curves]) -> list[Row]:
+    """Return the rows on full sliding before peeling (mu <= 0.02) or after its begin."""
     slid = {mu: c.numbers["full_sliding_at"] for mu, c in ea.items() if mu}
     line = {mu: nucleation(c) for mu, c in ea.items()}
     small = [mu for mu in slid if mu <= 0.02]
@@ -248,6 +259,7 @@ def _sliding_first(ea: dict[float, Curves]) -> list[Row]:
 
 
 def _after_nucleation(ea: dict[float, Curves]) -> list[Row]:
+    """Return the rows on the vertical force after the begin of peeling."""
     top = {}
     for mu, c in ea.items():
         top[mu] = float(c["displacement"][np.argmax(c["force_y"])])
@@ -266,6 +278,7 @@ def _after_nucleation(ea: dict[float, Curves]) -> list[Row]:
 
 
 def _earlier(ea: dict[float, Curves]) -> list[Row]:
+    """Return the rows on earlier detachment for larger mu."""
     reach = min(c["peeling_length"].max() for c in ea.values())
     level = min(0.98 * reach, 0.95 * LENGTH)
     at = {mu: nucleation(c, level) for mu, c in ea.items()}
@@ -289,6 +302,7 @@ def _earlier(ea: dict[float, Curves]) -> list[Row]:
 
 
 def _fracture(ea: dict[float, Curves]) -> list[Row]:
+    """Return the rows on the fracture energy over L_peel, and on its jump at full sliding."""
     high = 60.0
     spread, jump = {}, {}
     for mu, c in ea.items():
@@ -320,6 +334,7 @@ def _fracture(ea: dict[float, Curves]) -> list[Row]:
 
 
 def _jump(c: Curves) -> float:
+    """Return the factor by which the fracture energy jumps at full sliding; NaN if unknown."""
     u, gamma, at = c["displacement"], c["fracture_energy"], c.numbers["full_sliding_at"]
     # the fracture energy is a difference quotient over a few rows, which must not span the jump
     before = (u > at - 8.0) & (u < at - 3.0) & np.isfinite(gamma)
@@ -330,6 +345,7 @@ def _jump(c: Curves) -> float:
 
 
 def _maximum(ea: dict[float, Curves]) -> list[Row]:
+    """Return the rows on the mu of the largest fracture energy at each L_peel."""
     longs = np.arange(10.0, 72.5, 2.5)
     table = np.array([[_gamma(c, long) for long in longs] for c in ea.values()])
     mus = list(ea)
@@ -357,6 +373,7 @@ def _gamma(c: Curves, long: float) -> float:
 
 
 def _against_di(study: Study, ea: dict[float, Curves]) -> list[Row]:
+    """Return the row on the difference of the forces of EA and DI at equal mu."""
     differences = {}
     for mu in mus_of(study, "di"):
         if mu in ea:
@@ -379,6 +396,7 @@ def _against_di(study: Study, ea: dict[float, Curves]) -> list[Row]:
 
 
 def _largest_difference(a: Curves, b: Curves, name: str) -> float:
+    """Return the largest difference of a curve of two runs, over its peak."""
     # up to the first of both jumps out of contact: between two jumps the curves are not comparable
     u = np.linspace(0.0, 0.99 * min(_gone(a), _gone(b)), 400)
     one = np.interp(u, a["displacement"], a[name])
@@ -387,6 +405,7 @@ def _largest_difference(a: Curves, b: Curves, name: str) -> float:
 
 
 def _other_cutoffs(study: Study) -> list[Row]:
+    """Return the rows on the change of forces by the cut-off s_cut."""
     rows = []
     for cut, said in ((0.5, "slightly"), (0.0, "very sensitive"), (-0.001, "very sensitive")):
         name = f"strip-ea-0.01-cut-{cut:g}"

@@ -40,6 +40,7 @@ _NEAR = 0.7
 
 @cache
 def _run(model: type[EA] | type[DI], mu: float, full: bool) -> Run:
+    """Return the run of the tape with a friction law and its mu."""
     # with weak friction all of the tape slides soon, and what follows is no peeling
     u_end = 14.0 if mu > 0.02 else 4.0
     size = "paper" if full else "quick"
@@ -83,6 +84,7 @@ def _ended_early(mu: float, full: bool) -> str:
 
 
 def _rows(full: bool) -> list[Row]:
+    """Return the rows of Fig. 11: forces of EA beside DI, and full sliding."""
     rows = []
     for mu in _MUS:
         difference = _largest_difference(mu, "force_y", full)
@@ -115,6 +117,7 @@ def _rows(full: bool) -> list[Row]:
 
 
 def _panels(full: bool) -> list[Panel]:
+    """Return the panels of Fig. 11, one for each mu: forces over the displacement."""
     from stiction.plot.panels import Line, Panel
 
     shown = []

@@ -103,6 +103,7 @@ def _badge(verdict: str) -> str:
 
 
 def _counts(page: _Page, verdicts: Verdicts) -> None:
+    """Add the table of verdicts: how often each occurs."""
     groups = (
         ("figures and tables", [one.verdict for one in verdicts.item.values()]),
         ("statements", [one.verdict for one in verdicts.statement]),
@@ -121,6 +122,7 @@ def _counts(page: _Page, verdicts: Verdicts) -> None:
 
 
 def _contents(page: _Page, made: Sequence[Made], verdicts: Verdicts) -> None:
+    """Add the table of contents, with the verdict of each figure."""
     page.raw("<nav aria-label='Contents'><ul>")
     for one in made:
         verdict = verdicts.item[one.key].verdict
@@ -136,6 +138,7 @@ def _contents(page: _Page, made: Sequence[Made], verdicts: Verdicts) -> None:
 
 
 def _item(page: _Page, paper: str, made: Made, verdict: Verdict, full: bool) -> None:
+    """Add one figure: verdict, statement of the text, pictures, rows and commands."""
     page.raw(f"<section id='{_e(made.key)}'>")
     page.add("h3", f"{made.key}: {made.item.title}")
     page.raw(f"<p class='verdict'>{_badge(verdict.verdict)} {_e(verdict.because)}</p>")
@@ -157,6 +160,7 @@ def _item(page: _Page, paper: str, made: Made, verdict: Verdict, full: bool) -> 
 
 
 def _rows(page: _Page, rows: Sequence[Row], verdict: Verdict) -> None:
+    """Add the table of rows; those that differ from the paper have the class `other`."""
     head, *lines = table(rows)
     page.raw("<div class='wide' tabindex='0'><table><thead><tr>")
     for name in head:
@@ -179,6 +183,7 @@ def _shown_by(page: _Page, scripts: Iterable[str]) -> None:
 
 
 def _statements(page: _Page, verdicts: Verdicts) -> None:
+    """Add the statements of the paper outside figures, with their verdicts."""
     if not verdicts.statement:
         return
     page.raw("<h2 id='statements'>Statements</h2>")
@@ -191,6 +196,7 @@ def _statements(page: _Page, verdicts: Verdicts) -> None:
 
 
 def _corrections(page: _Page, verdicts: Verdicts) -> None:
+    """Add the table of misprints and their corrections."""
     if not verdicts.correction:
         return
     page.raw(

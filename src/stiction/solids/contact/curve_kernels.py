@@ -9,6 +9,10 @@ number m of coordinates of a boundary is a constant of each kernel.
 those of its polynomials. Functions of a point are (rows, n) and places (rows, d), with the rows of
 `curves.derivative_layout`. Functions `_..._plain` do the same for all points at once, in NumPy.
 
+E_ab is the extraction and w_a the rational weights of an element, B_b are Bernstein polynomials. A
+boundary has s elements of n functions, each a sum of b Bernstein polynomials; there are d
+components.
+
 Source: Mergel, Scheibert, Sauer 2021, eq. (7).
 """
 
@@ -78,7 +82,9 @@ def bernstein(xi: float, p: int, b: Matrix) -> None:
 def basis_kernel(m: int) -> Any:
     """Return the kernel for rational functions of an element and two derivatives, f (rows, n).
 
-    `b` is scratch: (rows, b) of products, then (3, 4) for each coordinate.
+    Its arguments are xi (m,), the number e of the element, extraction, weights and degrees of the
+    boundary, then b and f. `b` is scratch: (rows, b) of products, then (3, 4) for each coordinate.
+    f_a = w_a sum_b E_ab B_b / sum_c w_c sum_b E_cb B_b, with its derivatives by the quotient rule.
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rational_basis
     """

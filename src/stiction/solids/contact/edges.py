@@ -5,6 +5,9 @@ along the boundary, found by Chandrupatla's method. The gap is g = (x - x_p) . n
 point x_p on the partner and its unit normal n, and coordinates zeta [m] are reference lengths along
 the own boundary. In the plane the roots bound the lengths of contact, in space the lines between
 them bound its area. `equilibria.readings` reports both.
+
+x is the position of a point of the own boundary. In arrays there are c crossings, s samples, m = d
+- 1 coordinates and d components.
 """
 
 from __future__ import annotations

@@ -264,6 +264,7 @@ class SegmentVariations:
         return self._with_jumps(self.slip_gradient, self._of_slip)
 
     def _with_jumps(self, by_nodes: Floats, vectors: Floats) -> Floats:
+        """Return variations by nodes, with those of moving jumps of the projection."""
         if self.jumps is not None:
             by_nodes = by_nodes.copy()
             self.jumps.add(by_nodes, vectors)

@@ -11,6 +11,9 @@ if their normals are opposed, and if each lies in front of the other. Points on 
 body are excluded by this. A point without an admissible partner has no traction. Forces and
 tangents are those of `virtual_work`; `equilibria.problem` makes a `SelfPass` for a contact whose
 boundary is its partner.
+
+Psi is the potential of the normal traction per reference area. In arrays, p is the number of points
+and d that of components.
 """
 
 from __future__ import annotations

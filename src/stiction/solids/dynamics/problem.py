@@ -145,6 +145,7 @@ class MovingProblem(Problem):
         self.metric = csr_matrix(self.mass + diags(light))
 
     def _of_unknowns(self, matrix: csr_matrix) -> csr_matrix:
+        """Return B^T M B, the matrix of the unknowns (see `equilibria.unknowns`), in sorted CSR."""
         mapped = self.unknowns.tangent(matrix)
         mapped.sum_duplicates()
         mapped.sort_indices()

@@ -4,6 +4,8 @@ Drawn points are the corners of mesh cells, and the midpoints of edges and cells
 `picture` returns the matrix that maps nodal positions to drawn points, so that figures follow the
 deformation, and the quadrilaterals between these points. Its rows are the shape functions at the
 drawn points. `elements.kinds.discretise` calls it once for each body.
+
+Matrix entries are triples (rows, columns, values): drawn point, node or control point, coefficient.
 """
 
 from __future__ import annotations

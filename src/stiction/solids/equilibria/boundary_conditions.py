@@ -10,6 +10,8 @@ the nodes of `Problem`; component d * node + axis is their flat index.
 The order of the constructor is: nodes of single conditions, so that corners and points between
 control points are known; then constraints, which eliminate unknowns that are still free; then
 loads, which act on the remaining unknowns.
+
+A program is a piecewise linear function of the program time t.
 """
 
 from __future__ import annotations
@@ -690,8 +692,10 @@ def _zero(_t: float) -> float:
 
 
 def _shifted(value: Callable[[float], float], offset: float, t: float) -> float:
+    """Return value(t) + offset."""
     return value(t) + offset
 
 
 def _scaled(program: Program, factor: float, t: float) -> float:
+    """Return a factor times the program at the time t."""
     return factor * program.at(t)

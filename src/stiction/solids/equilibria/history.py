@@ -10,6 +10,8 @@ and its largest violation is the imbalance that the audit reports. `step_energie
 terms after a step. Steppers call `Recorder.add` for each accepted state, and `outcome.run` turns
 the record into the `Run`. Columns of the point values `trial.point_values[i]` (p, OUT) are those of
 `contact.sweeps`.
+
+A pass is the integration of one contact pair over one of its boundaries, with p points.
 """
 
 from __future__ import annotations

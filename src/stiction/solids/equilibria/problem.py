@@ -225,11 +225,13 @@ class Problem:
         return float(described.material.contact_modulus(described.plane_stress))
 
     def _forget_pattern(self) -> None:
+        """Discard the sparsity pattern, which the next evaluation builds again."""
         self.coupled: list[tuple[Ints, Ints]] = []
         self._pattern: Pattern | None = None
         self._signature: list[tuple[bytes, bytes]] = []
 
     def _add_pass(self, contact: int, contact_pass: ContactPass, body: int) -> None:
+        """Add a pass of a contact (number `contact`) that integrates over the body `body`."""
         self.passes.append(contact_pass)
         self.contact_of_pass.append(contact)
         self.body_of_pass.append(body)
@@ -237,6 +239,7 @@ class Problem:
     # ------------------------------------------------------------ conditions and loads
 
     def _surface(self, boundary: Boundary) -> Surface:
+        """Return the arrays of a boundary, in the numbers of the nodes of all bodies."""
         surface = self.parts[boundary.body].surfaces[boundary.name]
         return surface._replace(nodes=surface.nodes + self.first[boundary.body])
 

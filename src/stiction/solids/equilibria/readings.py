@@ -6,6 +6,8 @@ integration points they are located as roots of the gap. The recorder (`history`
 values at every accepted step. `values` and `trial.point_values[i]` are the records (p, OUT) of the
 points of a pass, with the columns of `contact.sweeps`. The reference coordinate zeta [m] is the
 length along the undeformed boundary, from 0 at its first node.
+
+A pass is the integration of one contact pair over one of its boundaries, with p points.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@
 from the data and labels of all runs. Curves have one colour for each run, points one for each
 label. Fits are L_c = L_c0 - xi F_x^2 and 1 - L_c / L_c0 ~ F^eta (Mergel, Scheibert, Sauer 2021,
 eq. 37), whose numbers come from the runs.
+
+L_c is the length of contact, L_c0 its value before shear, F_x the tangential force; xi and eta are
+fitted.
 """
 
 from __future__ import annotations
@@ -135,6 +138,7 @@ def _page(
 
 
 def _common_span(ax: Axes, data: Sequence[SolidData]) -> None:
+    """Set the horizontal axis to the displacements of all runs."""
     spans = np.array([entry.span for entry in data])
     ax.set_xlim(spans[:, 0].min(), spans[:, 1].max())
     data[0].label(ax.xaxis, "displacement", "displacement")

@@ -80,6 +80,7 @@ def with_activated_pairs(assembled: Assembled, pairs: Sequence[ActivatedPair]) -
 
 
 def _key(one: Boundary, other: Boundary) -> frozenset[tuple[int, str]]:
+    """Return a pair of boundaries without their order."""
     return frozenset(((one.body, one.name), (other.body, other.name)))
 
 

@@ -2,6 +2,8 @@
 
 `Assembled` calls these functions when a solid is described. Pairs that come near during a run are
 added by `pair_activation`.
+
+A `ContactAmong` names several boundaries that may touch; a pair is two of them with one law.
 """
 
 from __future__ import annotations

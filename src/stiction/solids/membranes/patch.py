@@ -232,7 +232,7 @@ def flat_patch(
         number(f"flat_patch.{name}", value, rule="positive", unit="m", why=why, try_=try_)
         for name, value in (("length", length), ("width", width))
     ]
-    why = "it is a number of elements."
+    why = "the patch is divided into elements."
     if shape_of(cells) != (2,):
         got, needs = repr(cells), "two whole numbers, along the length and the width"
         raise ModelError("flat_patch.cells", got, needs, why, "give (4, 2).")

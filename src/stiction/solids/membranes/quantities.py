@@ -4,6 +4,8 @@ Contact areas in space correspond to contact lengths in the plane. The audit che
 is compressed, since it would wrinkle, and that elements resolve the length over which a membrane
 lifts off its partner at a peeling front, sqrt(E T r0 / T_max). `outcome.run` calls these functions.
 Names and units of curves in the plane (`extents`, `units_of`) are here too, beside those in space.
+
+E is Young's modulus, T the thickness, r0 the range of adhesion and T_max its largest tension.
 """
 
 from __future__ import annotations

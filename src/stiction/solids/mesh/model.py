@@ -577,8 +577,9 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
 
 
 def _extents(where: str, **values: float) -> None:
+    """Raise ModelError unless all lengths are positive."""
     for name, value in values.items():
-        why = "it is a length of the body."
+        why = "a body has a positive extent."
         number(f"{where}.{name}", value, rule="positive", unit="m", why=why, try_="give 1.")
 
 

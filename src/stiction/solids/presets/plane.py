@@ -44,7 +44,7 @@ from stiction.solids.model import Assembled, Body, Readings, SolidSystem
 
 __all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
 
-_WHY_EXTENT = "it is a length, a strength or a displacement."
+_WHY_EXTENT = "the geometry and the law of adhesion need positive values."
 MODEL = Part(
     "it sets the sliding threshold of the interface.",
     "for example EA(mu=0.01) or DI(mu=0.5).",

@@ -11,6 +11,8 @@ weight w has the reference volume w det J (`mapped`). All other elements are pla
 elements. A quadrilateral is [-1, 1]^2. A plain triangle has coordinates >= 0 with a sum <= 1. A
 triangle of the layer is a quadrilateral whose inner edge eta = 1 collapses to the apex. Called by
 `elements.kinds` and `elements.swept`.
+
+Shapes have e elements with n functions, and q integration points.
 """
 
 from __future__ import annotations

@@ -11,6 +11,10 @@ large strain F_m^-1 makes the energy objective, and it stays positive: the hourg
 enhanced-strain elements in compression (Wriggers, Reese 1996) does not occur. Elements have no
 internal unknowns: energy, forces and tangent depend on displacements alone.
 
+Here gamma_ka is hourglass function k at node a, u_a the displacement of the node, and psi the
+strain energy per reference volume. Shapes have e cells with n nodes, q integration points, k
+hourglass functions, m modes and d components.
+
 Source: Taylor, Beresford, Wilson 1976 for S; Flanagan, Belytschko 1981 for gamma; the split in
 homogeneous and linear inhomogeneous parts after Mueller-Hoeppe, Loehnert, Wriggers 2009.
 """

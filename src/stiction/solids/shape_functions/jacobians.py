@@ -9,6 +9,9 @@ coordinate; coefficients converge to the polynomial with the square of the width
 `least_jacobians` returns the result for many elements at once, and `hulls` calls it for the
 elements of a mesh, and for those of deformed states.
 
+Shapes have e elements in d components; a mapping of degrees p_1 .. p_d has B = (p_1 + 1) ... (p_d +
+1) control points.
+
 Source: Johnen, Remacle, Geuzaine 2013.
 """
 

@@ -2,6 +2,8 @@
 
 It is text in JSON, in which every number keeps its last bit: a resumed branch is equal to an
 undisturbed one. The system, the method and the period of the force are those of the first orbit.
+
+A branch has two halves (`Half`), one in each direction of the parameter from the first orbit.
 """
 
 from __future__ import annotations
@@ -180,6 +182,7 @@ def _bifurcation_entry(one: Bifurcation, parameter: str, first: Cycle) -> dict[s
 
 
 def _bifurcation_of(entry: dict[str, Any], made: Callable[[dict[str, Any]], Cycle]) -> Bifurcation:
+    """Return the bifurcation of an entry in JSON; `made` restores its orbit."""
     kind, before, after, parameter = entry["texts"]
     cycle, equations = made(entry["cycle"]), None
     if entry["equations"] is not None:

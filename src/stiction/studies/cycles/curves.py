@@ -5,6 +5,9 @@ with the condition of the bifurcation: a test function of the multipliers is zer
 of a sliding bifurcation holds (module `sliding`). Pseudo-arclength continuation follows the
 solution.
 
+At a point u = (states at the nodes, period, two parameters) the equations are G(u) = 0, the gaps
+between arcs and the phase condition of `shooting`, and g(u) = 0, the test function.
+
 Source: Kuznetsov 2004, section 10.3; Dercole and Kuznetsov 2005.
 """
 
@@ -85,6 +88,7 @@ class _CriticalOrbit:
 
     @property
     def limits(self) -> tuple[tuple[int, float, float, str], ...]:
+        """Return the limits of the unknowns of the orbit, (index, low, high, name) each."""
         return self.base.limits
 
     def cycle(self, u: Floats) -> Cycle:

@@ -4,6 +4,10 @@
 monodromy matrix, the derivative of the state after one period by the state at its start. For an
 autonomous system, the period of the guess is the time between two events with nearly equal states
 in a run; under a periodic force the period is given.
+
+The unknowns are the states x_i at k nodes at the times c_i T, and the period T of an autonomous
+system. The equations are x_(i+1) - phi(x_i) = 0 with x_k = x_0 and the flow phi from node to node,
+and a phase condition for an autonomous system.
 """
 
 from __future__ import annotations
@@ -447,6 +451,7 @@ def _advice(system: Any, kind: str) -> str:
 
 
 def _around_cycle(system: Any, cycle: Cycle, method: Any) -> tuple[Shooting, Floats]:
+    """Return the equations and the unknowns for an orbit of a similar system as the guess."""
     method = cycle.method if method is None else method
     return around(system, method, cycle.fractions, cycle.nodes, cycle.force_period, cycle.period)
 
@@ -497,6 +502,11 @@ def around(
 def _from_force(
     system: Any, method: Any, state: Floats, period: Period, nodes: int, settle: float
 ) -> tuple[Shooting, Floats]:
+    """Return the equations and the unknowns for a run from a state under a force.
+
+    The run settles over whole periods of the force first. Nodes are then laid at a distance from
+    the events of two periods.
+    """
     length = float(period(system) if callable(period) else period)  # type: ignore[arg-type]
     if settle > 0.0:
         whole_periods = float(np.ceil(settle / length)) * length

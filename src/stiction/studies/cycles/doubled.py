@@ -3,6 +3,9 @@
 Towards the flip the halves of the orbit become equal. The parameter has an extremum there, because
 on both sides the branch holds the same orbits with their halves exchanged.
 
+An orbit is given by its states (k, n) at k nodes; n is the number of states. At a flip a Floquet
+multiplier of the orbit of half the period is -1.
+
 Source: Kuznetsov 2004, section 5.3.
 """
 

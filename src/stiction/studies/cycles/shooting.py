@@ -265,6 +265,11 @@ class Shooting(OrbitEquations):
         return functools.lru_cache(maxsize=4)(self._computed)
 
     def _computed(self, raw: bytes) -> Arcs:
+        """Return the runs between nodes for the unknowns with these bytes, the key of a cache.
+
+        A mass that slips at once at the start of an arc has no derivatives by its slip rate there:
+        these are set to 0, since the slip rate at the end of the arc before is 0.
+        """
         u = np.frombuffer(raw)
         if not np.isfinite(u).all():
             raise _refused("unknowns that are not finite")

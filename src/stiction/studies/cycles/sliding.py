@@ -200,10 +200,12 @@ class SlidingOrbit(OrbitEquations):
     # ---- segments and conditions
 
     def _segments(self, u: Floats) -> tuple[SegmentEnd, ...]:
+        """Return the ends of all segments, with their derivatives."""
         found: tuple[SegmentEnd, ...] = self._cached(u.tobytes())[0]
         return found
 
     def _conditions(self, u: Floats) -> tuple[tuple[float, Floats], ...]:
+        """Return (value, derivatives) of the s event functions and of the critical condition."""
         found: tuple[tuple[float, Floats], ...] = self._cached(u.tobytes())[1]
         return found
 
@@ -214,6 +216,11 @@ class SlidingOrbit(OrbitEquations):
     def _computed(
         self, raw: bytes
     ) -> tuple[tuple[SegmentEnd, ...], tuple[tuple[float, Floats], ...]]:
+        """Return both results, ends of segments and conditions, for u with these bytes.
+
+        Entry j of the conditions is the event function at the end of segment j, the last one the
+        critical condition; all are divided by `weights`.
+        """
         u = np.frombuffer(raw)
         flow, states, times = self.flow_at(u), self.states(u), self.times(u)
         ends, events = [], []
@@ -228,6 +235,7 @@ class SlidingOrbit(OrbitEquations):
         return tuple(ends), tuple(events)
 
     def _critical(self, u: Floats, flow: SegmentFlow, x: Floats, t: float) -> tuple[float, Floats]:
+        """Return (value, derivatives) of the critical condition at the state x and the time t."""
         one = self.critical
         if not one.turning:
             return flow.condition(one.sides, one.what, x, float(t))
@@ -321,6 +329,10 @@ def _equations(
     critical: Critical,
     parameter: str,
 ) -> tuple[SlidingOrbit, Floats]:
+    """Return the equations, and the unknowns of a guess: u = (states, times, parameter).
+
+    Each event function is divided by the largest of its derivatives by scaled unknowns.
+    """
     states, times = np.array([event.state for event in events]), [event.time for event in events]
     largest = np.abs(np.concatenate([states, fewer.nodes])).max(axis=0)
     sizes = sizes_of(fewer.system, largest)

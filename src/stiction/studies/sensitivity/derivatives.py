@@ -261,6 +261,10 @@ def _quantities(
 
 
 def _rows(of: Sequence[str], names: list[str]) -> list[int]:
+    """Return the indices in `names` of the requested quantities; all without a request.
+
+    A name without an index, such as `x`, stands for all its entries `x[0]`, `x[1]`, ...
+    """
     if not of:
         return list(range(len(names)))
     rows: list[int] = []
@@ -281,6 +285,7 @@ def _index(name: str, names: Sequence[str]) -> int:
 
 
 def _unknown(name: str, names: Sequence[str]) -> ModelError:
+    """Return the error for a name that is no quantity or direction of the run."""
     return ModelError(
         "sensitivities",
         repr(name),

@@ -2,6 +2,9 @@
 
 The integration is that of `flow.advance` and `flow.rare_events`, the audit that of
 `flow.inspection`. `members` prepares the arrays and evaluates the results.
+
+The arguments w, functions, table and records are the arrays of one trajectory (`flow.state`), which
+all members use in turn: work arrays, event functions, Runge-Kutta tableau, saved states.
 """
 
 from __future__ import annotations

@@ -14,6 +14,12 @@ Each pass of the loop makes one step and then tests, in this order: the error of
 surfaces that seemed to be planes are planes, whether the step resolves the event functions, events,
 arrival at a two-fold, and arrival at a codimension-2 line. So events are located in accepted steps
 only, and the last two tests are made after steps without an event only.
+
+Arguments of the kernels: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the
+state of the integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector.
+`functions[i]` has the data of event function i, `table` the Runge-Kutta tableau and the transforms
+of samples, `records` the saved states and events. Y and TRIAL are y at the start and at the end of
+the step, h is its length.
 """
 
 from __future__ import annotations
@@ -88,9 +94,9 @@ _EPS = 2.220446049250313e-16  # of float64
 # largest number of steps of one call that are as short as the rounding of the time. Chosen: a
 # singularity of the field needs them without end, a short steep transient does not
 _FORCED = 2000
-# the field is not defined any further if so many steps give NaN while the time grows by less than
-# this fraction. Chosen: steps are halved at each NaN, and 60 halvings reach the rounding of the
-# time; the rest are attempts from states a little later
+# the field is not defined any further if _BROKEN steps give NaN while the time grows by less than
+# the fraction _PROGRESS. Chosen: steps are halved at each NaN, and 60 halvings reach the rounding
+# of the time; the rest are attempts from states a little later
 _BROKEN, _PROGRESS = 200, 1e-3
 # the rounding error of h of a plane is at least this fraction of that for states of their scale.
 # Chosen: states that a run brings near zero have rounding errors of their earlier size

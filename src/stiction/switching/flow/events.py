@@ -8,6 +8,13 @@ of rare events, such as grazings, are stored in `progress`, and `advance` return
 explained in `rates.event_values`: below m it is |h_i|, or the upper limit of the multiplier in
 sliding; m + i is the lower limit; 2 m + j is kink j. Signs of surfaces are 1, -1, and 0 in sliding.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i, `table` the Runge-Kutta tableau and the transforms of samples,
+`records` the saved states and events. Y and TRIAL are the states y = (x, t, W) at the start and at
+the end of a step of length h, PLUS and MINUS the fields f+ and f- of both sides, and
+L+- = grad h . f+- the rates of h along them.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II.
 """
 
@@ -94,8 +101,9 @@ __all__ = [
     "too_many_at_once",
 ]
 
-# events accumulate if so many consecutive intervals between them decrease, down to this fraction of
-# the elapsed time; time does not advance if more events than the last number have the same time.
+# events accumulate if _LEAST_SHRINKS consecutive intervals between them decrease, down to the
+# fraction _SHORTEST_INTERVAL of the elapsed time; time does not advance if more than _MOST_AT_ONCE
+# events have the same time.
 # Chosen: ten intervals decrease by chance once in 10! = 4e6 times, and more kinks and surfaces than
 # 40 do not meet in one point
 _LEAST_SHRINKS, _SHORTEST_INTERVAL, _MOST_AT_ONCE = 10, 1e-7, 40
@@ -111,7 +119,7 @@ _SHORTEST_SLIP = 1e-10
 # of the located state; both numbers were chosen far above that error
 FLAT, ASIDE = 1e-3, 1e-3
 # a sliding condition jumps at a kink if it changes by this fraction over roundings of the time; the
-# state moves past the kink in so many doublings of a rounding, to 1e-9 of the time. Chosen
+# state moves past the kink by 24 doublings of a rounding at most, to 1e-9 of the time. Chosen
 _JUMP, _MOST_DOUBLINGS = 1e-6, 24
 _EPS = 2.220446049250313e-16
 

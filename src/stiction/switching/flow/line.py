@@ -9,6 +9,10 @@ motion along the ray. `advance` and `rare_events` call these kernels.
 
 The wheel has one surface (m = 1): `functions[0].value` is |h| in slip, `functions[2 m].value` |g|.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i. The argument x is the number of a vector with a state.
+
 Source: formulas sheet of the paper on switching, section 7.
 """
 

@@ -4,6 +4,11 @@ A placement sets the time, projects the state on the surfaces where it lies, set
 zeros of the switching functions and the signs of the kink functions, and resets all records of
 earlier steps. A known zero is a zero at which an event function starts, so that it is no new event.
 `rates` describes the modes; `Trajectory.place` calls `place_state`.
+
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i, h_i is the switching function of surface i. SIDES are the signs of the
+mode, PLUS and MINUS the fields f+ and f- of both sides.
 """
 
 from __future__ import annotations

@@ -11,6 +11,12 @@ the surface. Solutions that stay just above it and solutions that just reach it 
 that uniqueness is lost if the minimum of |h| is zero. The margin is that minimum over the error of
 the run. If the field of the other side points back to the surface, the solution is unique.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i, `table` the Runge-Kutta tableau and the transforms of samples,
+`records` the saved states and events. Y and TRIAL are y = (x, t, W) at the start and at the end of
+a step; s_i is the sign of surface i in the mode.
+
 Source: Filippov 1988, section 10, on uniqueness to the right.
 """
 

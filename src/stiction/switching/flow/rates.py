@@ -13,6 +13,9 @@ dt/ds = 1 there). On an intersection of two surfaces the two multipliers solve t
 equations, and s is the time. `steps` integrates these equations. Component c of vector NAME is
 `w.vectors[NAME, c]`; an argument such as `x`, `y` or `out` is the number of a vector (`state`).
 
+`w` holds the work arrays (`state.Workspace`): `w.progress[0]`, called `now`, has the state of the
+integrator, and `w.vectors` is called `a`. SIDES are the signs of the mode, 0 in sliding.
+
 Source: Szalai, Jeffrey 2014, eqs (15), (16), (20) with the direction of (20) corrected.
 """
 

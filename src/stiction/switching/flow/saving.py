@@ -4,6 +4,11 @@ In sliding the independent variable s of a step is not the time (see `rates`). T
 step at a given saving time is then the root of t(s) = time. `steps` has the dense output and its
 source. `advance`, `events` and `rare_events` call these kernels; `state.Records` has the layout of
 the saved arrays.
+
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `records`
+(`state.Records`) has the saved states and events. L+- are the rates of h along the fields of both
+sides of a surface.
 """
 
 from __future__ import annotations

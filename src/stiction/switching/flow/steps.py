@@ -6,6 +6,13 @@ coefficients. The convex hull of these coefficients bounds the function, so that
 interpolant is missed. `advance` calls these kernels in each step. Vector Y is y = (x, t, W), that
 is state, time and energies, at the start of the step; STAGE + j has dy/ds at stage j.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i, `table` the Runge-Kutta tableau and the transforms of samples,
+`records` the saved states and events. h is the length of the step in s; vector TRIAL is y at its
+end, row DENSE + c has coefficient c of its dense output, and row SAMPLE + b has all event functions
+at Chebyshev node b.
+
 Source: Hairer, Norsett, Wanner I, section II.6 (dense output); Hairer, Wanner II, section IV.8
 (Radau IIA).
 """

@@ -7,6 +7,11 @@ field decides. `events` uses these conditions; for intersections of two surfaces
 `intersections.directions`. Also here: the projection on a surface, and the start of a mode. Scaled
 states are the states over their scales (vector SCALE), so that norms do not depend on units.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; i is the number of a
+surface. Y is the present y = (x, t, W), PLUS and MINUS are the fields f+ and f- of both sides of a
+surface, GRAD the gradients of all h_i.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014, section II and eqs (17), (18).
 """
 

@@ -5,6 +5,9 @@ integrates. `event_driven`, `funnel`, `tangents` and `nonuniqueness` use it. L+ 
 derivatives of a switching function h along the fields f+ and f- of its two sides, see `rates`.
 There are n states, m surfaces and k kink functions; surfaces are numbered from 0.
 
+`Trajectory` passes the kernels four arguments, the arrays of `records.Flow`: work arrays, event
+functions, tableau, and records of saved states and events.
+
 Source: Filippov 1988; Szalai, Jeffrey 2014; for intersections see `intersections.directions`.
 """
 

@@ -19,6 +19,10 @@ those of the next higher order agree. With the differences D(k d) over k d on ei
 
 `mode.ModeFlow` calls these kernels. There are n states, q parameters and m directions.
 
+Arguments: w is the `flow.state.Workspace`, s the `Stencil`, v the `Variation`; `what` is the number
+of an event function, -1 for the field; column j of A and B belongs to state j,
+or to parameter j - n. Row NAME of `w.vectors`, called `a`, is a vector.
+
 Source: Hairer, Norsett, Wanner 1993, section I.14 (variational equation), section II.7
 (collocation), section II.10 (DOP853).
 """

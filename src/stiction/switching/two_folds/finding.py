@@ -122,7 +122,7 @@ def all_two_folds(
     if not (low < high).all():
         got, needs = f"{low.tolist()} and {high.tolist()}", "lower < upper in every state"
         raise ModelError(where, got, needs, why, "exchange them.")
-    why, try_ = "it is a number of searches.", "for example 100."
+    why, try_ = "each search starts at a random state.", "for example 100."
     n = whole(f"{where}.n", n, least=1, each=8.0 * size, why=why, try_=try_)
     why = "it makes the random starts repeatable."
     seed = whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")

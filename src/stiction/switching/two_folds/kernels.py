@@ -2,6 +2,9 @@
 
 L+- = grad h . f+- are the rates of h along the fields of both sides; all three are zero at a
 two-fold. `newton.Probe` calls this kernel.
+
+`addresses` are those of the functions of the system (`flow.state.Addresses`), p its parameters;
+there are n states, m surfaces and k kink functions.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ to first order: whether the folds are visible, the eigenvalues of the desingular
 and from them whether sliding orbits reach the point, where determinism is lost. `finding` returns a
 `TwoFold`. Here h is the switching function, f+- the fields of both sides, L+- = grad h . f+-.
 
+Both folds are invisible for K++ < 0 < K--. Then J1 = K-+ / sqrt(-K++ K--) and J2 = -K+- / sqrt(-K++
+K--), and the sliding flow has the matrix [[J1, 1], [1, J2]] in scaled coordinates and time.
+
 Source: Szalai, Jeffrey 2014, section III; formulas sheet, section 5.
 """
 

@@ -48,7 +48,7 @@ _CLOSED = 1e-2
 # largest displacement of a tread, over that at which an element breaks loose
 _BROKEN = 1.01
 _TRY = "see the docstring of the class for the meaning and the unit."
-_WHY_POSITIVE = "it is a length, a mass, a force or a stiffness."
+_WHY_POSITIVE = "the equations of motion need a positive value."
 _WHY_NONNEGATIVE = "it is a damping coefficient, or the relaxation length of a string."
 _WHY_FINITE = "the equations of motion use it."
 _ANGLE = Positive(
@@ -263,9 +263,9 @@ class DynamicTyreWheel(Declared):
 
         state, when = _checked(start, times)
         step = self.fastest_step if longest_step is None else longest_step
-        name, why, try_ = "integrate.longest_step", "it is a time step.", "leave it out."
+        name, why, try_ = "integrate.longest_step", "time advances by it.", "leave it out."
         step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
-        name, why, try_ = "integrate.max_steps", "it is a number of steps.", "give a larger number."
+        name, why, try_ = "integrate.max_steps", "it bounds the work.", "give a larger number."
         least = whole(name, max_steps, least=1, why=why, try_=try_)
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
@@ -449,7 +449,7 @@ def sensitivity(
 
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_linear_at_first
     """
-    why, each = "it is a number of motions.", 100.0 * max(np.size(times), 1)
+    why, each = "each copy is one motion.", 100.0 * max(np.size(times), 1)
     whole("sensitivity.copies", copies, least=1, each=each, why=why, try_="give 6.")
     why = "it makes draws repeatable."
     whole("sensitivity.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 1.")
@@ -548,7 +548,7 @@ def lyapunov_exponent(
     >>> states.shape
     (2, 3)
     """
-    why, try_ = "it is a number of windows.", "give 200."
+    why, try_ = "rates are averaged over windows.", "give 200."
     whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)
     for name, value in (("window", window), ("displacement", displacement)):
         why, try_ = "growth is measured over it.", "leave it out."

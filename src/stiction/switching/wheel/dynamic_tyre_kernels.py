@@ -7,6 +7,9 @@ without numerical diffusion, and stick or slip is a state of the element. The wh
 velocity Verlet. Elements are numbered from the rear, x = -a, to the front, x = a, with half the
 length a of the patch. `DynamicTyreWheel.integrate` calls `advance`.
 
+Arguments: `p[0]` has the numbers of the wheel and its tyre (`Tyre`), `patch[0]` the quantities of
+the patch (`Patch`); q and `slip` are arrays over its elements, r, v, w the state of the wheel.
+
 Source: Szalai, Jeffrey 2014, (2), (3) for the wheel and appendix B for the string.
 """
 

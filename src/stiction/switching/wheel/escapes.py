@@ -82,7 +82,7 @@ def escaping_points(
     wheel.only_for_the_paper_law("escaping_points")
     why = "it makes random points repeatable."
     whole("escaping_points.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
-    why = "it is a number of points."
+    why = "the region is sampled by random points."
     whole("escaping_points.count", count, least=1, each=200.0, why=why, try_="1000.")
     for value in (r_low, r_high):
         number(

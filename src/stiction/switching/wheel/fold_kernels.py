@@ -4,6 +4,10 @@ K_ab is the second derivative of h along the fields of sides a and b. It follows
 of the field at constant force and moment, and from the Hessian of h, whose only nonzero element is
 h_rw = -cos gamma. `folds` calls these kernels.
 
+Here L_a = grad h . f^a with the field f^a of side a, h is the lateral velocity, mu the friction
+force and kappa the ratio of moment and force at h = 0. `p[0]` has the parameters of the wheel
+(`parameters.Parameters`).
+
 Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, sections 3 to 5.
 """
 

@@ -4,6 +4,9 @@ A two-fold is a point with h = L+ = L- = 0, L+- the rates of h along the fields 
 numbers K_ab, derivatives of L_a along the field of side b, classify it. Positions follow from
 quadratic equations; `fold_kernels` has the K_ab. `WheelOnTurntable` calls these functions.
 
+For K++ < 0 < K-- the numbers J1 = K-+ / sqrt(-K++ K--) and J2 = -K+- / sqrt(-K++ K--) determine the
+local sliding flow, whose matrix is [[J1, 1], [1, J2]].
+
 Source: Szalai, Jeffrey 2014, section IV; formulas sheet, sections 3 to 5.
 """
 

@@ -16,6 +16,14 @@ rolling velocity g of the contact are
 These kernels have x', h and g, the friction law F(h, g), M(h, g), and the rates of work and heat.
 The functions at the end, whose arguments are pointers, are called by the kernels of `flow`.
 
+The paper's law has the angle psi = psi0 + (1 - 2 psi0 / pi) atan2(|h|, |g|) with
+psi0 = arccot(6 kappa), and
+
+    F = mu sgn(h) (4/3 - cot(psi) / (18 kappa)),   M = mu sgn(h) sgn(g) cot(psi) / 6.
+
+Arguments: x is the state, s[0] the sign of h or its multiplier, p[0] the parameters
+(`parameters.Parameters`), and `out` is filled.
+
 Source: Szalai, Jeffrey 2014, (1)-(7) and appendix B; formulas sheet, sections 1 and 2.
 """
 

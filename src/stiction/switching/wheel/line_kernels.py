@@ -6,6 +6,10 @@ roots of rho th'. Kinks at th = 0, +-pi/2, pi divide the circle into four sector
 
     0: h > 0, g > 0     1: h > 0, g < 0     2: h < 0, g < 0     3: h < 0, g > 0
 
+Arguments: `p[0]` has the parameters of the wheel (`parameters.Parameters`), `rates[0]` the rates h'
+and g' without contact and their derivatives by force and moment (`parameters.LineRates`), and
+`rays` the rays of a sector (`parameters.Ray`).
+
 Source: formulas sheet, section 7.
 """
 

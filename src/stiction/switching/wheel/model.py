@@ -195,6 +195,7 @@ class WheelOnTurntable(SwitchingSystem):
         return cast("Wheel", values.view(Parameters.fields_type))
 
     def _string_numbers(self) -> tuple[float, ...]:
+        """The five numbers of a `StretchedString` tyre for the kernels; zeros for other tyres."""
         t = self.tyre
         if not isinstance(t, StretchedString):
             return (0.0,) * 5

@@ -4,6 +4,9 @@ On this line neither slip h nor rolling velocity g has a sign, so that force and
 depend on the direction in which a solution leaves. Directions are rays of constant h / g
 (`line_kernels`), or sliding on h = 0. `return_map` integrates from these states.
 
+Arguments: `p[0]` has the parameters of the wheel (`parameters.Parameters`), `rates[0]` the rates of
+h and g next to the line (`parameters.LineRates`); `rays` and `scan` are scratch.
+
 Source: formulas sheet, section 7.
 """
 

@@ -314,7 +314,7 @@ def line_orbits(
         raise ModelError("line_orbits.rule", repr(rule), "a Rule", why, try_)
     why = "it makes random choices repeatable."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
-    why, each = "it is a number of returns.", 64.0 * max(np.size(r), 1)
+    why, each = "orbits are followed over them.", 64.0 * max(np.size(r), 1)
     whole("line_orbits.returns", returns, least=1, each=each, why=why, try_="20.")
     why, try_ = "each is a position on the line.", "for example np.linspace(0.16, 0.18, 100)."
     points = numbers(
@@ -352,6 +352,7 @@ class _Orbits:
         self.time = np.zeros(r.size)
 
     def run(self, returns: int, slopes: bool) -> LineOrbits:
+        """Return all orbits after `returns` returns; `slopes` asks for derivatives of the map."""
         points, slope = [self.r.copy()], []
         for _ in range(returns):
             slope.append(self._step(slopes))

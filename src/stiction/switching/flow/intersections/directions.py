@@ -12,6 +12,10 @@ numbered e = 0 .. 3: h_i = 0 with h_j > 0 and < 0, then h_j = 0 with h_i > 0 and
 QUADRANT_RATES has the rate of h_i in quadrant c at c, and that of h_j at 4 + c. A set of directions
 is an integer with one bit for each. `transitions`, `sliding` and `nonuniqueness` use these sets.
 
+Argument `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector. SIGNS are the signs
+for which the field is evaluated, PLUS and MINUS the fields of both sides of a surface.
+
 Source: Filippov 1988, sections 15 and 19; Dieci, Lopez 2009.
 Verified by: tests/unit/switching/test_intersections.py::test_exit_directions_in_exact_arithmetic
 """

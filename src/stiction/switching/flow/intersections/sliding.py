@@ -8,6 +8,11 @@ surfaces, and the growth minus the decay of one revolution. Their roots in a ste
 Bernstein coefficients; between two roots the set is constant. `transitions` calls these kernels.
 Row SAMPLE + b of the vectors has the thirteen functions at Chebyshev node b of the step.
 
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `table` has the
+Runge-Kutta tableau and the transforms from samples to Bernstein coefficients; i and j are the
+numbers of both surfaces. Y and TRIAL are the states at the start and at the end of the step.
+
 Source: Filippov 1988, section 19; Dieci, Lopez 2009.
 Verified by: tests/unit/switching/test_intersections.py::test_loss_of_attractivity_at_its_time
 """

@@ -5,6 +5,11 @@ Dieci, Lopez 2009). If there is one direction, these kernels set the signs of it
 the events. If there are several, they return SEVERAL_DIRECTIONS with the set in `open_paths`, and
 the policy of the run chooses. Otherwise they return RUNNING, the code of an event still to be
 handled, or another code with which the call must end. `rare_events` calls them.
+
+Arguments: `w` (`state.Workspace`) holds the work arrays: `w.progress[0]` is the state of the
+integrator, called `now`, and row NAME of `w.vectors`, called `a`, is a vector; `functions[i]` has
+the data of event function i, `table` the Runge-Kutta tableau and the transforms of samples,
+`records` the saved states and events; i and j are the numbers of both surfaces.
 """
 
 from __future__ import annotations
