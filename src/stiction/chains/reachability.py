@@ -195,19 +195,15 @@ class _BackwardMotion:
     def _check_plausible(self) -> None:
         """Raise ModelError if a motion cannot end in stick: a moving plate, or no friction."""
         chain = self.chain
-        got = ""
+        got = try_ = ""
         if chain.plate_speed != 0.0 and chain.plate_springs.any():
-            got = f"a plate that moves at {chain.plate_speed} m/s"
+            got, try_ = f"a plate that moves at {chain.plate_speed} m/s", "give plate_speed = 0."
         elif not self.braked.any():
-            got = "no friction and no force on any mass"
+            got, try_ = "no friction and no force on any mass", "give a law with mu > 0."
         if got:
-            raise ModelError(
-                "reach.chain",
-                got,
-                "friction on at least one mass, and everything else at rest",
-                "otherwise the chain cannot reach this equilibrium in finite time.",
-                "give a law with mu > 0, and plate_speed = 0.",
-            )
+            needs = "a plate at rest, and friction on at least one mass"
+            why = "otherwise the chain cannot reach this equilibrium in finite time."
+            raise ModelError("reach.chain", got, needs, why, try_)
 
     def integrate(self, wanted: float | None) -> float:
         """Integrate back in time; return the time [s] over which no mass reverses.

@@ -1,6 +1,8 @@
 """The hub between pages and the worker process: it queues jobs, stops them, restarts the worker.
 
-Jobs of all pages are solved one after the other; messages are lines of JSON (see `worker`).
+A page is a browser tab of `stiction explore`. `session` and `server` pass its jobs to `Hub.ask` and
+`Hub.stop`. Jobs of all pages are solved one after the other; messages are lines of JSON (see
+`worker`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 V is the slip speed [m/s], theta the state [s]. The time derivative of the balance of stress,
 sigma mu(V, theta) + eta V = tau, gives dx/dt from the rates of the elastic stress tau and of the
 effective normal stress sigma. Logarithms resolve fourteen decades of speed with equal relative
-accuracy and keep V and theta positive.
+accuracy and keep V and theta positive. `stepper_kernels` calls `rates` in each stage of a step.
 
 Source: Rice 1993, J. Geophys. Res. 98, 9885 (radiation damping); Ruina 1983 (state laws).
 """

@@ -189,7 +189,7 @@ def _checked(
             "return_map.threshold",
             f"shapes {s.shape} and {ds.shape} of threshold and slope",
             f"one number, or {n} values",
-            "every point has its own threshold.",
+            "a threshold belongs to all points, or to one each.",
             "evaluate the friction law at the gaps of all points.",
         )
     finite = all(bool(np.isfinite(value).all()) for value in (g, old, s, ds))

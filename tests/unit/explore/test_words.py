@@ -387,7 +387,7 @@ def test_nothing_is_replaced_unasked(tmp_path):
     for name in ("d.toml", "l.toml"):
         with pytest.raises(StoreError, match="needs a plain file, or none"):
             folder.write(name, "x", overwrite=True)
-    with pytest.raises(StoreError, match="needs a name of letters"):
+    with pytest.raises(StoreError, match="needs a name that ends in"):
         folder.write("a.txt", "x")
     (tmp_path / "sub").mkdir()
     assert folder.write("sub/b.toml", "x").parent.name == "sub"

@@ -2,7 +2,8 @@
 
 A `Recorder` (`slip_frame`) has the samples at saved times (time, x, v, mode, friction, work,
 viscous and friction heat) and the columns of the event log. The names of arrays are keys of files
-on disk, so that older checkpoints can be read.
+on disk and must not change, so that older checkpoints can be read. `stepper` and `play` call these
+functions when they save or resume a run.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = [
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 _SAMPLE_COLUMNS = ("time", "x", "v", "mode", "friction", "work", "viscous", "heat")
+# columns of the event log that are integers
 _WHOLE = ("mass", "before", "after")
 
 

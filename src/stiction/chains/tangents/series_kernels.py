@@ -2,11 +2,11 @@
 
 Between events a variation (dx, dv) of a mass that slips obeys
 
-    m dx'' = dT_right - dT_left + b df - kp dx - s N (dmu/dw s dw + dmu/dp) + dF/dp
+    m dx'' = dT_right - dT_left + b df - kp dx - s N (mu' s dw + dmu/dp) + dF/dp
 
-with the sign s of its slip rate w, and the change dF/dp of the force by the coefficients of the
-chain (mass, springs, dampers, load vector, normal force) with a parameter p; T are the link forces,
-b f the load, kp the plate springs, N the normal force; in stick dv is the variation of the belt
+with the sign s of its slip rate w, the slope mu' of mu(|w|), and the change dF/dp of the force by
+the coefficients of the chain (mass, springs, dampers, load vector, normal force) with a parameter
+p; T are the link forces, b f the load, kp the plate springs, N the normal force; in stick dv is the variation of the belt
 speed. The Taylor series of the variation follows from the recursion of the motion, whose stencil
 couples neighbours only. `step_kernels` calls `prepare` and `propagate` in each step.
 

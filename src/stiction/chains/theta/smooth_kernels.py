@@ -3,7 +3,8 @@
     G(w) = M (w - u) / (theta h) + B w - F + N mu(|w|) phi(w / eps),
 
 with the slip rate u at the start of the step, the forces F and the matrix B of `step_kernels`, and
-the smoothed sign phi of width eps. This is the residual of the formulas sheet, section 5, in the
+the smoothed sign phi of width eps. A = M / (theta h) + B is the tridiagonal part of the Jacobian
+J = A + N (mu phi)'. This is the residual of the formulas sheet, section 5, in the
 unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks the factor theta. With
 theta = 0 the step is explicit and needs no solve. `integrator` calls `advance_smooth`. In the code
 `system.solution` is w, `trial.force` F, `system.rhs` G, and `trial.rate_change` the Newton step. M

@@ -201,7 +201,7 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     """Raise ModelError if a given rod is inside a body or a rod, with all gaps (k,) [m]."""
     if not gap.size:
         got, needs = "rods that can touch nothing", "a free node that can touch a body or a rod"
-        why = "a rod touches itself only beyond half a circle of contact along it."
+        why = "a rod can touch itself only at points more than pi radii apart along it."
         raise ModelError("Rods.rods", got, needs, why, "give a longer rod, or partners.")
     worst = int(gap.argmin())
     deepest, radius = -float(gap[worst]), contacts.radius
