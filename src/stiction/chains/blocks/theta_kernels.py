@@ -2,9 +2,9 @@
 
 A step solves A w + mu N Sgn(w) containing q for the slip rates w at t + theta h, with the matrix
 A = M / (theta h) + B and the forces q of `theta.step_kernels`; a mode is -1, 0 (stick) or 1, the
-sign of w. A step in which no mode of a chain changes is made for a group of chains at once (`group_kernels`). A chain with a mode change
-makes that step by the kernels of a single chain (`theta.exact_kernels`). The caller is
-`blocks.theta`.
+sign of w. A step in which no mode of a chain changes is made for a group of chains at once
+(`group_kernels`). A chain with a mode change makes that step by the kernels of a single chain
+(`theta.exact_kernels`). The caller is `blocks.theta`.
 """
 
 from __future__ import annotations
