@@ -2,7 +2,8 @@
 
 Each node has the gap g and the slip velocity u_t of the point below it, and the impulse P of a half
 kick. Where g is closed, 0 <= P_n _|_ u_n + e u_n- >= 0 with the normal velocity u_n, u_n- before an
-impact and the restitution e (for tangential restitution see `stepper_kernels`); |P_t| <= mu P_n, at its bound and against u_t where u_t is not 0.
+impact and the restitution e (`stepper_kernels` adds tangential restitution); |P_t| <= mu P_n, at
+its bound and against u_t where u_t is not 0.
 b1 and b2 are tangents of the plane, n its normal. `run_on_plane` assembles the rod, calls
 `stepper_kernels.integrate` from one saved time to the next, and returns positions, contact
 quantities of all nodes, events, energy ledger and audit.

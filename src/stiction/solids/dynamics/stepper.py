@@ -385,7 +385,7 @@ class TimeStepper(LoadStepper):
         """Return the arrays that time stepping adds to a checkpoint.
 
         "motion" (5,): rejected steps, largest local error [1], largest displacement and deformation
-        [m], relative initial residual [1]; "motion_rates" (2, nodes, d): velocities, accelerations.
+        [m], relative initial residual [1]; "motion_rates": velocities and accelerations (nodes, d).
         """
         largest = self.max_displacement, self.max_deformation
         return {
