@@ -356,10 +356,13 @@ class UserFriction(Friction):
             # short beside the speeds over which mu varies, however slow they are
             near = 1e-3 * v if v > 0.0 else 1e-5 * max(mu, 1e-2) / max(abs(slope), 1e-3)
             step = min(1e-6 * max(v, 1e-2), near)
-            low = max(v - step, 0.0)
-            difference = (float(self.function(v + step)) - float(self.function(low))) / (
-                v + step - low
-            )
+            # of second order, also at v = 0, where mu is not defined on one side
+            if v > 0.0:
+                ends = float(self.function(v + step)) - float(self.function(v - step))
+            else:
+                ends = 4.0 * float(self.function(step)) - float(self.function(2.0 * step))
+                ends -= 3.0 * mu
+            difference = ends / (2.0 * step)
             scale = max(abs(slope), abs(difference), 1e-3)
             if abs(difference - slope) > 1e-3 * scale:
                 raise ModelError(

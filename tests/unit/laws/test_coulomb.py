@@ -105,6 +105,21 @@ def test_a_derivative_is_accepted_at_every_speed_scale(scale):
         st.UserFriction(mu, lambda v: 1.1 * slope(v))
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e-2, 0.03, 1.0])
+def test_a_derivative_that_vanishes_at_rest_is_accepted(scale):
+    """Stribeck's curve with a Gaussian has the slope 0 and a large curvature at v = 0."""
+
+    def mu(v):
+        return 0.4 + 0.1 * math.exp(-((v / scale) ** 2))
+
+    def slope(v):
+        return -0.2 * v / scale**2 * math.exp(-((v / scale) ** 2))
+
+    assert st.UserFriction(mu, slope).slope(0.0) == 0.0
+    with pytest.raises(st.ModelError, match="derivative"):
+        st.UserFriction(mu, lambda v: 1.1 * slope(v) if v > 0.0 else -1.0)
+
+
 def test_infinite_slope_at_zero_speed_is_refused():
     """mu = mu_s - sqrt(v) makes even one mass non-unique, so it is not accepted."""
     with pytest.raises(st.ModelError, match="non-unique"):

@@ -180,8 +180,8 @@ def contact_with_polyhedron(
             n = entries(faces[face].normal)
             p = _above(a, u, cross(n, v), b)
             x = moved(a, p, u)
-            if 0.0 < p < 1.0 and 0.0 <= dot(minus(x, b), v) <= dot(v, v):
-                distance = dot(n, minus(x, b))
+            distance = dot(n, minus(x, b))
+            if 0.0 < p < 1.0 and 0.0 <= dot(minus(x, b), v) <= dot(v, v) and distance > 0.0:
                 foot = moved(x, -distance, n)
                 count = _on_polyhedron(
                     out, count, i, j, 2 + e, distance, n, x, foot, capsule, centre, one.radius,

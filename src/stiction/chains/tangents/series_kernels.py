@@ -8,7 +8,8 @@ with the sign s of its slip rate w, the slope mu' of mu(|w|), and the change dF/
 the coefficients of the chain (mass, springs, dampers, load vector, normal force) with a parameter
 p; T are the link forces, b f the load, kp the plate springs, N the normal force; in stick dv is the
 variation of the belt speed. The Taylor series of the variation follows from the recursion of the
-motion, whose stencil couples neighbours only. `step_kernels` calls `prepare` and `propagate` in each step.
+motion, whose stencil couples neighbours only. `step_kernels` calls `prepare` and `propagate` in
+each step.
 
 Arguments: p, s of `event_driven.state`; directions d and variations g of `tangents.state`. i is a
 mass from 0, c = i + 1 its column in arrays with walls, q a direction, k a power of the scaled time

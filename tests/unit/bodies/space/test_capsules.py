@@ -110,6 +110,8 @@ def test_gaps_from_polyhedra_are_distances():
         np.testing.assert_allclose(*gaps, atol=1e-14)
         if apart < 1e-6:  # the cores overlap
             assert gaps[0].min() < -capsule.shape.radius + 1e-6
+            # no point is deeper than half the thickness
+            assert gaps[0].min() > -0.5 * shape.thickness - capsule.shape.radius - 1e-9
             continue
         assert gaps[0].min() == pytest.approx(apart - capsule.shape.radius, abs=1e-6), trial
         best = found[False][np.argmin(found[False]["gap"])]
