@@ -136,6 +136,9 @@ class Capsule(SpatialShape):
     length : of the cylinder, along z of its frame [m]
 
     Verified by: tests/unit/bodies/space/test_capsules.py::test_moments_of_a_capsule
+
+    >>> st.bodies.Capsule(radius=0.25, length=0.5).reach
+    0.5
     """
 
     kind: ClassVar[int] = CAPSULE
