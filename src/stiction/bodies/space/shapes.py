@@ -137,6 +137,7 @@ class Capsule(SpatialShape):
 
     Verified by: tests/unit/bodies/space/test_capsules.py::test_moments_of_a_capsule
 
+    >>> import stiction as st
     >>> st.bodies.Capsule(radius=0.25, length=0.5).reach
     0.5
     """
