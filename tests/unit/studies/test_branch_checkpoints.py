@@ -92,4 +92,4 @@ def test_a_resumed_bifurcation_has_the_same_equations(tmp_path):
 @pytest.mark.parametrize(("names", "spans"), [(3, None), (("a", "b"), 3), ("ab", ((0, 1), (0, 1)))])
 def test_two_parameters_need_two_names_and_two_spans(names, spans):
     with pytest.raises(st.ModelError, match="two names and two spans"):
-        branch._two(None, names, spans)
+        branch.two_of(None, names, spans)
