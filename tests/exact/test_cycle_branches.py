@@ -196,16 +196,22 @@ def shrinking(x, p):
     return [growth * x[0] - x[1], growth * x[1] + x[0]]
 
 
-@pytest.mark.parametrize("step", [0.5, 0.1])
-def test_a_branch_ends_at_a_hopf_bifurcation(step):
+@pytest.mark.parametrize(("step", "surface"), [(0.5, 0.0), (0.1, 0.0), (0.1, -0.25)])
+def test_a_branch_ends_at_a_hopf_bifurcation(step, surface):
+    """The small orbits do not meet the last of the surfaces."""
     flow = st.PiecewiseSmooth(
-        h=lambda x: x[0], f_plus=shrinking, f_minus=shrinking, x0=[0.3, 0.1], parameters={"l": 0.1}
+        h=lambda x: x[0] - surface,
+        f_plus=shrinking,
+        f_minus=shrinking,
+        x0=[0.3, 0.1],
+        parameters={"l": 0.1},
     )
     cycle = st.find_cycle(flow, (0.3, 0.1), METHOD)
     branch = st.continue_cycle(cycle, "p.l", (-0.1, 0.11), step=step)
-    assert [one.kind for one in branch.bifurcations] == ["Hopf"]
     # the square of the amplitude is l itself
-    assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-8)
+    values = {one.kind: one.value for one in branch.bifurcations}
+    grazing = {"grazing": pytest.approx(surface**2, abs=1e-8)} if surface else {}
+    assert values == {"Hopf": pytest.approx(0.0, abs=1e-8), **grazing}
     assert "the orbit shrinks to an equilibrium" in branch.ends
     assert branch.values.min() > 0.0
 

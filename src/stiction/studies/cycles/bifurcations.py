@@ -244,7 +244,7 @@ def _change(order: Sequence[str], k: int) -> _Change | None:
 
 
 def hopf_value(
-    cycles: Sequence[Cycle], sizes: npt.NDArray[np.float64], parameter: str, label: str
+    cycles: Sequence[Cycle], sizes: npt.NDArray[np.float64], parameter: str
 ) -> tuple[int, float] | None:
     """Return where the amplitude of orbits vanishes; None if the amplitude does not decrease.
 
@@ -255,9 +255,8 @@ def hopf_value(
 
     Parameters
     ----------
-    cycles : at most three orbits in the order of the branch
+    cycles : two or three orbits in the order of the branch
     sizes : (n,) sizes of the states
-    label : of the event at which samples of an orbit begin
 
     Returns
     -------
@@ -266,9 +265,11 @@ def hopf_value(
     Source: Simpson 2018, Physics Letters A 382, 2439 (Hopf-like bifurcations).
     """
     amplitudes, fractions = [], np.arange(_SAMPLES) / _SAMPLES
+    # samples begin at the same event, so that similar orbits have similar samples; orbits that
+    # meet no surface begin where their phase condition lets them begin
+    label = cycles[-2].order[:1]
     for cycle in cycles:
-        # from the same event, so that similar orbits have similar samples
-        alike = [event.time for event in cycle.events if event.label == label]
+        alike = [event.time for event in cycle.events if event.label in label]
         first = alike[0] / cycle.period if alike else cycle.fractions[0]
         span = states_at(cycle, fractions + first) / sizes
         amplitudes.append(float(np.linalg.norm(span - span.mean(axis=0))))

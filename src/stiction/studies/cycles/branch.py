@@ -607,7 +607,7 @@ class _HalfBranch(Half):
 
     def _hopf(self, last: Cycle, new: Cycle) -> Bifurcation | None:
         """Return a Hopf bifurcation if the amplitude of the last three orbits decreases; end."""
-        found = hopf_value(self.cycles[-3:], self.problem.sizes, self.parameter, last.order[0])
+        found = hopf_value(self.cycles[-3:], self.problem.sizes, self.parameter)
         if found is None:
             return None
         self.reason = "the orbit shrinks to an equilibrium"
