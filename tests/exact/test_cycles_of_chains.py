@@ -241,8 +241,8 @@ def test_a_turn_that_no_step_resolves():
 
 def test_nodes_move_once_for_each_orbit(monkeypatch):
     """Steps pass the limit of the parameter, and shorter ones fail: the search is bounded."""
-    monkeypatch.setattr("stiction.studies.cycles.branch._BRACKETINGS", 0)
-    monkeypatch.setattr("stiction.studies.cycles.branch._HALVINGS", 0)
+    monkeypatch.setattr("stiction.studies.cycles.branch_step._BRACKETINGS", 0)
+    monkeypatch.setattr("stiction.studies.cycles.branch_step._HALVINGS", 0)
     moves, move = [], _HalfBranch._new_nodes
 
     def counted(half):
@@ -271,7 +271,7 @@ def test_nodes_move_once_for_each_orbit(monkeypatch):
 def test_a_node_in_stick_at_the_bound(monkeypatch):
     """Mass 2 sticks at a node with a force that reaches its bound at a corner; mass 1 rests."""
     # the location of the corner is not tested here
-    monkeypatch.setattr("stiction.studies.cycles.branch._HALVINGS", 2)
+    monkeypatch.setattr("stiction.studies.cycles.branch_step._HALVINGS", 2)
     chain = st.Chain(
         mass=[1.73891, 0.774415, 1.56289],
         stiffness=[12.399, 36.6291, 35.1136],

@@ -30,7 +30,7 @@ __all__ = [
     "Bifurcation",
     "Merged",
     "change_of_order",
-    "hopf_value",
+    "hopf_bifurcation",
     "merged_events",
     "same_order",
     "verified",
@@ -243,31 +243,36 @@ def _change(order: Sequence[str], k: int) -> _Change | None:
     return None
 
 
-def hopf_value(
-    cycles: Sequence[Cycle], sizes: npt.NDArray[np.float64], parameter: str
-) -> tuple[int, float] | None:
-    """Return where the amplitude of orbits vanishes; None if the amplitude does not decrease.
+def hopf_bifurcation(
+    cycles: Sequence[Cycle],
+    sizes: npt.NDArray[np.float64],
+    parameter: str,
+    pair: tuple[Cycle, Cycle],
+) -> Bifurcation | None:
+    """Return the Hopf bifurcation at which the amplitude of orbits vanishes.
 
     At a Hopf bifurcation the parameter is a smooth function of the square of the amplitude. If the
-    flow is not smooth at the equilibrium, it may be a smooth function of the amplitude itself. A
-    parabola through three orbits extrapolates the parameter to the amplitude zero, in that variable
-    in which the orbits lie nearer to a line.
+    flow is not smooth at the equilibrium, it may be a smooth function of the amplitude itself; the
+    bifurcation is then "Hopf-like". A parabola through three orbits extrapolates the parameter to
+    the amplitude zero, in that variable in which the orbits lie nearer to a line.
 
     Parameters
     ----------
-    cycles : two or three orbits in the order of the branch
+    cycles : the orbits in the order of the branch; the last three are used
     sizes : (n,) sizes of the states
+    pair : the last two orbits; the second one may lie beyond the bifurcation
 
     Returns
     -------
-    (power, value) : power of the amplitude, 2 or 1, and the extrapolated parameter.
+    None if the amplitude does not decrease.
 
     Source: Simpson 2018, Physics Letters A 382, 2439 (Hopf-like bifurcations).
     """
+    cycles = cycles[-3:]
     amplitudes, fractions = [], np.arange(_SAMPLES) / _SAMPLES
     # samples begin at the same event, so that similar orbits have similar samples; orbits that
     # meet no surface begin where their phase condition lets them begin
-    label = cycles[-2].order[:1]
+    label = cycles[-1].order[:1]
     for cycle in cycles:
         alike = [event.time for event in cycle.events if event.label in label]
         first = alike[0] / cycle.period if alike else cycle.fractions[0]
@@ -278,7 +283,10 @@ def hopf_value(
     values = np.array([one.system.parameter(parameter) for one in cycles])
     x = np.array(amplitudes) / amplitudes[0]
     power = min((2, 1), key=lambda power: _bend(x**power, values))
-    return power, float(np.polyfit(x**power, values, len(x) - 1)[-1])
+    value = float(np.polyfit(x**power, values, len(x) - 1)[-1])
+    kind = "Hopf" if power == 2 else "Hopf-like"
+    last, new = pair
+    return Bifurcation(kind, value, last, last.order, new.order, parameter)
 
 
 def _bend(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:

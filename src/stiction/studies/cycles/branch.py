@@ -3,8 +3,7 @@
 The unknowns u (states at the nodes, period, parameter) solve the equations of `shooting`. An arc of
 the orbit is a run with located events, so that the order of events may change along the branch. At
 a change the map over one period is continuous and its derivatives jump. Newton's method converges
-beyond it; bisection of the step, or the equations in `sliding`, then locate the change. Folds,
-flips and Neimark-Sacker bifurcations are zeros of the test functions in `bifurcations`.
+beyond it. `branch_step` locates the bifurcations on each step.
 
 Source: Keller 1977; Seydel 2010, chapter 4 and section 7.8; Dankowicz and Schilder 2013.
 """
@@ -12,7 +11,7 @@ Source: Keller 1977; Seydel 2010, chapter 4 and section 7.8; Dankowicz and Schil
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -29,17 +28,21 @@ from stiction.numerics.continuation import (
     Step,
     advance,
     corrected,
-    located,
     place_at,
 )
 from stiction.studies.cycles.bifurcations import (
-    TESTS,
     Bifurcation,
     change_of_order,
-    hopf_value,
-    merged_events,
+    hopf_bifurcation,
     same_order,
-    verified,
+)
+from stiction.studies.cycles.branch_step import (
+    JUMP,
+    SHRUNK,
+    BranchStep,
+    known_orbit,
+    orbit_at,
+    solved_change,
 )
 from stiction.studies.cycles.checkpoints import Half, pack_branch, restore_branch
 from stiction.studies.cycles.curves import (
@@ -52,32 +55,24 @@ from stiction.studies.cycles.cycle import (
     Cycle,
     around,
     check_second_period,
-    cycle_of,
-    find_cycle,
     settled_beside,
     states_at,
     with_new_nodes,
 )
-from stiction.studies.cycles.doubled import flip_of_half, halves_apart
+from stiction.studies.cycles.doubled import halves_apart
 from stiction.studies.cycles.shooting import Shooting, null_vectors, obstacle
-from stiction.studies.cycles.sliding import sliding_orbit
 
 __all__ = ["CycleBranch", "continue_cycle"]
 
 Floats = npt.NDArray[np.float64]
 Span = tuple[float, float]
 
-# bisections of a step that bracket a change of order before its equations are solved; bisections
-# that locate the change without its equations; largest number of changes on a step
-_BRACKETINGS, _HALVINGS, _MOST_CHANGES = 10, 40, 8
 # distances, as fractions of a step, at which the other order of events is tried at a sharp turn
 _BEYOND = (1e-4, 1e-3, 1e-2, 0.1)
 # longest step over `step` where longer ones fail: at a sharp turn of the branch, and before an end
 _FINE = 2.0**-6
 # distances of positions of a mass that always sticks, relative to the sizes of the states
 _IN_FAMILY = 0.25 ** np.arange(8)
-# jump of the states, relative to their sizes, at which no continuous branch exists
-_JUMP = 1e-4
 # growth of the states, relative to their sizes, at which the unknowns are scaled again
 _OUTGROWN = 4.0
 # distances beyond a corner at which tangents are computed, as multiples of the shortest step
@@ -367,7 +362,7 @@ class _HalfBranch(Half):
 
         Where a branch of doubled period ends at a flip, the branch of the single orbit continues.
         """
-        orbits = self.cycles[-1], self._known(u)
+        orbits = self.cycles[-1], known_orbit(self.problem, u)
         ends = [np.inf if x is None else np.abs(halves_apart(x)).max() for x in orbits]
         return bool(ends[1] < _MERGED * ends[0] and ends[0] > _MERGED * self.problem.sizes.max())
 
@@ -384,11 +379,12 @@ class _HalfBranch(Half):
         last, one = self.cycles[-1], None
         for distance in _BEYOND:
             u = self.problem.moved(self.place.u, distance * self.step * self.place.tangent)
-            beyond = self._known(u)
+            beyond = known_orbit(self.problem, u)
             if beyond is None or same_order(beyond.order, last.order):
                 continue
-            one = one or self._solved_change(last, beyond)
-            if one is None or abs(one.value - self.place.u[-1]) > self._span_of(self.step):
+            one = one or solved_change(last, beyond, self.parameter)
+            reach = self.step * float(self.problem.scale[-1])
+            if one is None or abs(one.value - self.place.u[-1]) > reach:
                 continue
             new = self._other_side(place_at(self.problem, u).tangent)
             if new is not None:
@@ -405,21 +401,17 @@ class _HalfBranch(Half):
             turned = Place(self.place.u, side * tangent)
             for length in (0.1 * self.step, 0.01 * self.step):
                 new = corrected(self.problem, turned, turned.tangent, length * turned.tangent)
-                cycle = None if new is None else self._known(new.u)
+                cycle = None if new is None else known_orbit(self.problem, new.u)
                 if new is None or cycle is None or same_order(cycle.order, order):
                     continue
                 if float(np.linalg.norm(new.step)) <= 4.0 * length:
                     return place_at(self.problem, new.u, turned.tangent), cycle
         return None
 
-    def _span_of(self, length: float) -> float:
-        """Return the change of the parameter over a scaled length."""
-        return length * float(self.problem.scale[-1])
-
     def _why(self) -> str:
         """Return why no further orbit was found."""
         ahead = 1e-3 * self.step * self.place.tangent
-        return f"{_NONE}: {obstacle(self.problem, self.place.u, ahead, _JUMP)}"
+        return f"{_NONE}: {obstacle(self.problem, self.place.u, ahead, JUMP)}"
 
     def _turn_corner(self) -> bool:
         """Continue beyond a corner of the branch; return whether this succeeded.
@@ -441,7 +433,7 @@ class _HalfBranch(Half):
             for sense in (1.0, -1.0):
                 row = sense * tangent
                 new = corrected(problem, place, row, ahead + 4.0 * length * row)
-                cycle = None if new is None else self._known(new.u)
+                cycle = None if new is None else known_orbit(problem, new.u)
                 if new is None or cycle is None:
                     continue
                 # the branch behind the corner has orbits at this distance, too
@@ -457,7 +449,9 @@ class _HalfBranch(Half):
                 except (ModelError, SolveError, np.linalg.LinAlgError):
                     continue
                 if not same_order(cycle.order, last.order):
-                    self.bifurcations.append(self._corner(ahead, last, cycle))
+                    before = Step(problem.moved(place.u, ahead), ahead, 0)
+                    corner = BranchStep(problem, self.parameter, place, before).corner(last, cycle)
+                    self.bifurcations.append(corner)
                 self.cycles.append(cycle)
                 self._anchor(there)
                 return True
@@ -481,7 +475,7 @@ class _HalfBranch(Half):
                 # positions in the interval differ by the null vector; other orbits do not
                 if new is None or np.linalg.norm(new.step - length * vector) > 0.1 * length:
                     continue
-                cycle = self._known(new.u)
+                cycle = known_orbit(self.problem, new.u)
                 if cycle is None or not same_order(cycle.order, self.cycles[-1].order):
                     continue
                 self.place = place_at(self.problem, new.u, self.place.tangent)
@@ -502,7 +496,7 @@ class _HalfBranch(Half):
         if self.problem.period is None or not last.stable:
             return False
         for length in _BEHIND_CORNER * SHORTEST * self.step:
-            value = float(self.place.u[-1]) + self._span_of(length * rate)
+            value = float(self.place.u[-1]) + length * rate * float(self.problem.scale[-1])
             try:
                 cycle = settled_beside(last, self.parameter, value)
                 problem, place = self._begun(cycle, last)
@@ -522,20 +516,6 @@ class _HalfBranch(Half):
                 return True
             before = apart
         return False
-
-    def _corner(self, ahead: Floats, last: Cycle, new: Cycle) -> Bifurcation:
-        """Return the corner between two orbits, located along the tangent before it."""
-        step = Step(self.problem.moved(self.place.u, ahead), ahead, 0)
-
-        def unchanged(cycle: Cycle | None) -> bool:
-            return cycle is not None and same_order(cycle.order, last.order)
-
-        edge, _ = self._bisected(self.place, step, 0.0, 1.0, unchanged, _HALVINGS)
-        nearest = last if edge == 0.0 else self._orbit(self.place, step, edge) or last
-        cycle = nearest if len(last.order) <= len(new.order) else new
-        value = float(nearest.system.parameter(self.parameter))
-        kind = change_of_order(nearest, new)
-        return Bifurcation(kind, value, cycle, last.order, new.order, self.parameter)
 
     def _new_nodes(self) -> bool:
         """Move the nodes away from the events of the last orbit; return whether it succeeded."""
@@ -571,24 +551,21 @@ class _HalfBranch(Half):
         """Add the orbit at the end of a step, and the bifurcations on it; or end the branch."""
         last = self.cycles[-1]
         try:
-            new = self._cycle(step.u)
+            new = orbit_at(self.problem, step.u)
             check_second_period(self.problem, step.u)
         except (ModelError, SolveError) as error:
             self.reason = f"{_NONE}: {str(error).splitlines()[0]}"
             return False
+        between = BranchStep(self.problem, self.parameter, place, step)
         if same_order(last.order, new.order):
-            self.bifurcations += self._smooth(place, step, last, new)
-            if self.reason:
-                return False
+            found, self.reason = between.smooth(self.cycles, new)
         else:
-            self.bifurcations += self._changes(place, step, last, new)
+            found = between.changes(last, new)
+        self.bifurcations += found
+        if self.reason:
+            return False
         self.cycles.append(new)
         return True
-
-    def _turned_over(self, last: Cycle, new: Cycle) -> bool:
-        """Return whether the nodes have moved to the opposite side of their mean."""
-        spans = [(one.nodes - one.nodes.mean(axis=0)) / self.problem.sizes for one in (last, new)]
-        return float((spans[0] * spans[1]).sum()) < 0.0
 
     def _vanished(self) -> bool:
         """End the branch of an autonomous orbit whose amplitude has nearly vanished.
@@ -601,195 +578,10 @@ class _HalfBranch(Half):
         ]
         if self.problem.period is not None or not spreads[-1] < _VANISHED * max(spreads):
             return False
-        hopf = self._hopf(last, new)
-        self.bifurcations += [hopf] if hopf is not None else []
-        return hopf is not None
-
-    def _hopf(self, last: Cycle, new: Cycle) -> Bifurcation | None:
-        """Return a Hopf bifurcation if the amplitude of the last three orbits decreases; end."""
-        found = hopf_value(self.cycles[-3:], self.problem.sizes, self.parameter)
-        if found is None:
-            return None
-        self.reason = "the orbit shrinks to an equilibrium"
-        power, value = found
-        kind = "Hopf" if power == 2 else "Hopf-like"
-        return Bifurcation(kind, value, last, last.order, new.order, self.parameter)
-
-    def _known(self, u: Floats) -> Cycle | None:
-        """Return the orbit at a solution; None if it has no derivatives."""
-        try:
-            return self._cycle(u)
-        except ModelError:
-            return None
-
-    def _cycle(self, u: Floats) -> Cycle:
-        return cycle_of(self.problem, u, float(np.abs(self.problem.residual(u)).max()), 0)
-
-    def _smooth(
-        self, place: Place[Floats], step: Step[Floats], last: Cycle, new: Cycle
-    ) -> list[Bifurcation]:
-        """Return folds, flips and Neimark-Sacker bifurcations on a step."""
-        found = []
-        there = place_at(self.problem, step.u, place.tangent)
-        ends = float(place.tangent[-1]), float(there.tangent[-1])
-
-        def along(u: Floats) -> float:
-            return float(place_at(self.problem, u, place.tangent).tangent[-1])
-
-        tests: list[tuple[str, Callable[[Floats], float], tuple[float, float]]] = []
-        if ends[0] * ends[1] < 0.0:
-            flip = self._met_flip(last, new)
-            if flip is not None:
-                return [flip]
-            # the fold is checked first, because the branch may end there in a Hopf bifurcation
-            tests.append(("fold", along, ends))
-        for kind, test in TESTS.items():
-            values = test(last), test(new)
-            # a fold is a limit point of the branch, located above
-            if kind != "fold" and values[0] * values[1] < 0.0:
-                tests.append((kind, lambda u, test=test: test(self._cycle(u)), values))  # type: ignore[misc]
-        for kind, function, values in tests:
-            at = located(self.problem, place, step.step, function, values)
-            cycle = None if at is None else self._known(at[1])
-            critical = cycle is not None and verified(kind, cycle)
-            if kind == "fold" and (not critical or self._turned_over(last, new)):
-                hopf = self._hopf(last, new) if self.problem.period is None else None
-                if hopf is not None:
-                    # beyond the Hopf point the same orbits follow, shifted by half a period
-                    return [hopf]
-            if at is not None and cycle is not None and critical:
-                value = float(at[1][-1])
-                orders = last.order, new.order
-                found.append((at[0], Bifurcation(kind, value, cycle, *orders, self.parameter)))
-        return [one for _, one in sorted(found, key=lambda pair: pair[0])]
-
-    def _met_flip(self, last: Cycle, new: Cycle) -> Bifurcation | None:
-        """Return the flip on a step at which a branch of doubled period ends; end the branch there.
-
-        At the flip both halves of the orbit are equal. Beyond it the same orbits follow, with their
-        halves exchanged, so that the parameter has an extremum that is no fold. The flip is located
-        on the branch of the orbit of half the period, where it is a regular point.
-
-        Source: Kuznetsov 2004, section 5.3.
-        Verified by: tests/exact/test_cycle_branches.py::test_a_branch_of_doubled_period_ends
-        """
-        apart = halves_apart(last), halves_apart(new)
-        if not float((apart[0] * apart[1]).sum()) < 0.0:
-            return None
-        nearest = last if np.abs(apart[0]).max() < np.abs(apart[1]).max() else new
-        half = flip_of_half(nearest, self.parameter)
-        if half is None:
-            return None
-        value = float(half.system.parameter(self.parameter))
-        self.reason = "the orbit meets the flip of the orbit of half its period"
-        return Bifurcation("flip", value, half, last.order, half.order, self.parameter)
-
-    def _changes(
-        self, place: Place[Floats], step: Step[Floats], last: Cycle, new: Cycle
-    ) -> list[Bifurcation]:
-        """Return the changes of the order of events on a step."""
-        found, low, before = list[Bifurcation](), 0.0, last
-        while not same_order(before.order, new.order) and len(found) < _MOST_CHANGES:
-            order = before.order
-
-            def unchanged(cycle: Cycle | None, order: tuple[str, ...] = order) -> bool:
-                return cycle is not None and same_order(cycle.order, order)
-
-            edge, behind = self._bracket(place, step, low, unchanged, _BRACKETINGS)
-            nearest = self._orbit(place, step, edge) or before
-            after = self._orbit(place, step, behind) or new
-            one = self._solved_change(nearest, after)
-            if one is not None and self._between(one.value, nearest, after, step):
-                found.append(one)
-                low, before = behind, after
-                continue
-            edge, behind = self._bracket(place, step, edge, unchanged, _HALVINGS)
-            nearest = self._orbit(place, step, edge) or before
-            after = self._orbit(place, step, behind) or new
-            apart = np.abs((after.nodes - nearest.nodes) / self.problem.sizes).max()
-            kind = "jump" if apart > _JUMP else change_of_order(nearest, after)
-            # the reported orbit is that of the side with fewer events
-            cycle = nearest if len(order) <= len(after.order) else after
-            value = float(cycle.system.parameter(self.parameter))
-            found.append(Bifurcation(kind, value, cycle, order, after.order, self.parameter))
-            low, before = behind, after
-        return found
-
-    def _solved_change(self, first: Cycle, last: Cycle) -> Bifurcation | None:
-        """Return the sliding bifurcation between two orbits as the solution of its equations.
-
-        Verified by: tests/exact/test_sliding_bifurcations.py::test_parameter_and_kind
-        """
-        merged = merged_events(first, last)
-        if isinstance(merged, str):
-            return None
-        fewer = first if len(first.order) <= len(last.order) else last
-        solved = sliding_orbit(fewer, merged, self.parameter)
-        if solved is None:
-            return None
-        value = float(solved[1][-1])
-        cycle = self._beside(fewer, value) or fewer
-        orders = first.order, last.order
-        return Bifurcation(merged.kind, value, cycle, *orders, self.parameter, solved)
-
-    def _between(self, value: float, first: Cycle, last: Cycle, step: Step[Floats]) -> bool:
-        """Return whether a value of the parameter lies between two orbits of a step, or near."""
-        ends = [float(one.system.parameter(self.parameter)) for one in (first, last)]
-        # near a turn of the branch, the parameter changes quadratically with the step
-        near = abs(ends[1] - ends[0]) + 1e-3 * self._span_of(float(np.linalg.norm(step.step)))
-        return min(abs(value - end) for end in ends) <= near + 1e-9 * abs(value)
-
-    def _beside(self, fewer: Cycle, value: float) -> Cycle | None:
-        """Return the orbit nearest to `value` that has the order of events of `fewer`."""
-        there = float(fewer.system.parameter(self.parameter))
-        for distance in (0.0, 1e-9, 1e-6, 1e-3):
-            try:
-                system = fewer.system.with_parameter(
-                    self.parameter, value + distance * (there - value)
-                )
-                cycle = find_cycle(system, fewer)
-            except (ModelError, SolveError):
-                continue
-            if same_order(cycle.order, fewer.order):
-                return cycle
-        return None
-
-    def _bracket(
-        self,
-        place: Place[Floats],
-        step: Step[Floats],
-        low: float,
-        holds: Callable[[Cycle | None], bool],
-        halvings: int,
-    ) -> tuple[float, float]:
-        """Return fractions of a step, each with an orbit, between which a condition fails."""
-        low, high = self._bisected(place, step, low, 1.0, holds, halvings)
-        if self._orbit(place, step, high) is None:
-            # in between, orbits are tangent to a surface within the error of a run
-            high = self._bisected(place, step, high, 1.0, lambda orbit: orbit is None, halvings)[1]
-        return low, high
-
-    def _bisected(
-        self,
-        place: Place[Floats],
-        step: Step[Floats],
-        low: float,
-        high: float,
-        holds: Callable[[Cycle | None], bool],
-        halvings: int,
-    ) -> tuple[float, float]:
-        """Return fractions of a step: a condition holds at the first, fails at the second."""
-        for _ in range(halvings):
-            middle = 0.5 * (low + high)
-            if holds(self._orbit(place, step, middle)):
-                low = middle
-            else:
-                high = middle
-        return low, high
-
-    def _orbit(self, place: Place[Floats], step: Step[Floats], fraction: float) -> Cycle | None:
-        """Return the orbit at a fraction of a step; None if it has no derivatives."""
-        found: Step[Floats] | None = step
-        if fraction != 1.0:
-            found = corrected(self.problem, place, place.tangent, fraction * step.step)
-        return None if found is None else self._known(found.u)
+        pair = last, new
+        hopf = hopf_bifurcation(self.cycles, self.problem.sizes, self.parameter, pair)
+        if hopf is None:
+            return False
+        self.bifurcations.append(hopf)
+        self.reason = SHRUNK
+        return True
