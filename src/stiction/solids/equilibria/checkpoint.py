@@ -7,6 +7,7 @@ the arrays are part of the file format, and stay when an attribute is renamed:
 - `history<i>_*`, `found<i>_*`, `out<i>`: origins of slip, closest points and records (p, OUT) of
   the p points of pass i; `coupled<i>_rows`, `_columns`: pairs of nodes in the tangent's pattern
 - `counts`: Newton iterations, step halvings, steps, further factorisations, missed samples
+- `analysed`: entries of the analysed matrix; none if its pattern is no longer that of the tangent
 - `step`: next step length, and whether the predictor extrapolates; `before_time`, `before_u`: the
   state before the last one, from which it does
 - `stage`, `stage_base`, `stage_angles`: stage of the conditions, and the state at its start
@@ -51,7 +52,8 @@ Arrays = dict[str, npt.NDArray[Any]]
 class RecordingWorkspace:
     """The workspace of a linear solver that also records the last analysed matrix.
 
-    The analysis determines ordering and scaling, and so rounding; a continued run repeats it.
+    The analysis determines ordering and scaling, and so rounding; a continued run repeats it. It
+    holds for matrices whose column indices are the same array.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class RecordingWorkspace:
 
     def __init__(self, workspace: Workspace, report: Callable[[], None]) -> None:
         self.workspace, self.report = workspace, report
-        self.analysed = np.zeros(0)
+        self._analysed = self._indices = np.zeros(0)
 
     @property
     def backward(self) -> float:
@@ -79,8 +81,17 @@ class RecordingWorkspace:
         analyses = self.workspace.analyses
         factors = self.workspace.factorise(matrix)
         if self.workspace.analyses != analyses:
-            self.analysed = np.array(matrix.data)
+            self._analysed, self._indices = np.array(matrix.data), matrix.indices
         return factors
+
+    def analysed(self, indices: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        """Return the entries of the analysed matrix; none if its column indices are not these.
+
+        Verified by: tests/unit/solids/equilibria/test_going_on.py::test_steps_without_iterations
+        """
+        # SciPy wraps given arrays: the memory is compared
+        valid = np.may_share_memory(self._indices, indices)
+        return self._analysed if valid else self._analysed[:0]
 
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
         """Return the numbers of positive and negative eigenvalues; see `Workspace.inertia`."""
@@ -111,7 +122,7 @@ def pack(stepper: LoadStepper) -> Arrays:
                 stepper.missed_samples,
             ]
         ),
-        "analysed": stepper.workspace.analysed,
+        "analysed": stepper.workspace.analysed(stepper.problem.free_indices),
         "step": np.array([stepper.dt, float(stepper.extrapolate)]),
         "stage": np.array(stepper.problem.stage),
         "ways": np.array(stepper.monitor.last or (-1, 0), dtype=np.int64),

@@ -348,12 +348,13 @@ class LoadStepper:
         Ordering and scaling come from that matrix, and SuperLU keeps its ordering from the second
         matrix on: both decide the rounding of all later solutions.
         """
-        if not self.problem.free.size:
+        assert self.checkpoint is not None
+        # without an analysis of this pattern, the next factorisation analyses its own matrix
+        if not self.problem.free.size or not self.checkpoint["analysed"].size:
             return
         trial = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)
         matrix = trial[1]
         assert matrix is not None
-        assert self.checkpoint is not None
         factorisations = self.workspace.factorisations
         reduced = self.problem.reduced(matrix)
         entries, size = reduced.data.size, self.checkpoint["analysed"].size

@@ -115,6 +115,7 @@ class Problem:
     first : first node of each body in the global numbering, then the number of their nodes
     rigid_node : for each contact with a rigid partner, the node of its translation
     fixed, free : (nodes, d) which unknowns are prescribed, and the flat indices of the others
+    free_indices : column indices of the tangent of free unknowns, a new array per sparsity pattern
     """
 
     # error of the work integrals of a step over its exchanged energy, unless the method sets it
@@ -674,7 +675,7 @@ class Problem:
         reduced = entries[self.free][:, self.free]
         reduced.sort_indices()
         self._free_entries = reduced.data
-        self._free_indices = reduced.indices.astype(np.int32)
+        self.free_indices = reduced.indices.astype(np.int32)
         self._free_indptr = reduced.indptr.astype(np.int32)
 
     def reduced(self, matrix: csr_matrix) -> csr_matrix:
@@ -687,13 +688,13 @@ class Problem:
             reduced.sort_indices()
             return reduced
         reduced = csr_matrix(
-            (matrix.data[self._free_entries], self._free_indices, self._free_indptr),
+            (matrix.data[self._free_entries], self.free_indices, self._free_indptr),
             shape=(n, n),
             copy=False,
         )
         reduced.has_sorted_indices = True
         # scipy may copy the index arrays: solvers recognise a pattern by their identity
-        reduced.indices, reduced.indptr = self._free_indices, self._free_indptr
+        reduced.indices, reduced.indptr = self.free_indices, self._free_indptr
         return reduced
 
     def layout(self) -> Layout:

@@ -13,10 +13,13 @@ from stiction.solids import (
     Contact,
     Driven,
     Fixed,
+    GeneralisedAlpha,
+    MovingSolid,
     Nearest,
     NeoHookean,
     Program,
     RigidPlane,
+    Stage,
     rectangle,
 )
 from stiction.solids.model import Readings
@@ -85,3 +88,35 @@ def test_a_run_without_free_displacements():
     np.testing.assert_array_equal(again.data["force_y"].values, whole.data["force_y"].values)
     with pytest.raises(st.ModelError, match="Continuation: got a solid without free displace"):
         st.solve(solid, st.Continuation(steps=4))
+
+
+def in_flight():
+    """A body in flight: no step takes an iteration."""
+    body = Body(rectangle(1.0, 0.5, (2, 1)), Q1N2(), NeoHookean(1.0, 0.3))
+    return MovingSolid(st.Solid([body]), velocity=[(0.1, -0.05)])
+
+
+def held_for_a_while():
+    """A drive, a stage without iterations and with other free unknowns, and the drive back."""
+    top, stages = Boundary(0, "top"), []
+    drives = [Driven(top, 0, Program((a, a + 1.0), (0.0, b))) for a, b in ((0.0, 0.1), (2.0, -0.1))]
+    for until, held in ((1.0, drives[0]), (2.0, Fixed(top)), (3.0, drives[1])):
+        stages.append(Stage(until, [held]))
+    body = Body(rectangle(1.0, 0.5, (4, 2)), Q1N2(), NeoHookean(1.0, 0.3))
+    return st.Solid([body], [], [Fixed(Boundary(0, "bottom"))], stages=stages)
+
+
+@pytest.mark.parametrize(
+    ("system", "method"),
+    [(in_flight, GeneralisedAlpha(steps=6)), (held_for_a_while, st.solids.Quasistatic(steps=6))],
+)
+def test_steps_without_iterations(system, method):
+    """Until the next iteration a checkpoint has no analysed matrix of the present unknowns."""
+    saved = Memory()
+    whole = st.solve(system(), method, (0.0, 3.0), checkpoint=saved)
+    assert not all(page["analysed"].size for page in saved.pages)
+    for page in saved.pages:
+        again = st.solve(system(), method, (0.0, 3.0), checkpoint=Memory(page, turn=0))
+        for name, variable in whole.variables.items():
+            assert np.array_equal(variable.values, again.variables[name].values), name
+        assert again.stats == whole.stats
