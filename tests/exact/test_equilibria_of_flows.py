@@ -250,3 +250,52 @@ def test_eigenvalues_of_a_field_that_changes_over_a_small_part_of_the_scale():
         found = st.switching.find_equilibrium(flow.with_parameters(d=width), [0.4, 0.0])
         assert not found.stable
         np.testing.assert_allclose(found.eigenvalues, wanted, atol=1e-9)
+
+
+# eigenvalues 2 and -+ 1j, with a turn of the axes that leaves rounding in their real parts
+TURNED = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+RISING = (TURNED @ np.array([[2.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]]) @ TURNED.T).tolist()
+
+
+@pytest.mark.usefixtures("plain_kernels")
+@pytest.mark.parametrize(
+    ("field", "start", "kind", "words"),
+    [
+        (lambda x: [x[1], 0.3 - x[0]], [0.1, 0.1], "non-hyperbolic point", "not decided"),
+        (
+            lambda x: [x[0] * (1.1 - 0.7 * x[1]), x[1] * (0.3 * x[0] - 0.9)],
+            [2.9, 1.5],
+            "non-hyperbolic point",
+            "not decided",
+        ),
+        (lambda x: [x[1] - x[0] ** 3, -x[0]], [0.01, 0.0], "non-hyperbolic point", "not decided"),
+        (lambda x: [x[1], 0.0 * x[0]], [0.1, 0.0], "non-hyperbolic point", "not decided"),
+        (lambda x: [-x[0], -1e-9 * x[1]], [0.1, 0.1], "node", ": stable"),
+        (lambda x: [x[1] - 1e-7 * x[0], -x[0] - 1e-7 * x[1]], [0.1, 0.1], "focus", ": stable"),
+        (lambda x: [x[1] + 1e-7 * x[0], -x[0]], [0.1, 0.1], "focus", "unstable"),
+        (lambda x: [x[1], x[0]], [0.1, 0.1], "saddle", "unstable"),
+        (
+            lambda x: [sum(a * y for a, y in zip(row, x, strict=True)) for row in RISING],
+            [0.1, 0.1, 0.1],
+            "non-hyperbolic point",
+            "unstable",
+        ),
+    ],
+)
+def test_what_eigenvalues_do_not_decide_is_not_claimed(field, start, kind, words):
+    flow = st.PiecewiseSmooth(lambda x: x[0] + 50.0, field, field, x0=start)
+    found = st.switching.find_equilibrium(flow, start, "+")
+    assert found.kind == kind
+    assert words in repr(found)
+    assert found.stable == (words == ": stable")
+
+
+@pytest.mark.usefixtures("plain_kernels")
+def test_a_line_of_rest_states_is_not_called_unstable():
+    # the states of rest under dry friction: neighbours stay neighbours
+    flow = st.PiecewiseSmooth(
+        lambda x: x[1], lambda x: [x[1], -x[0] - 1.0], lambda x: [x[1], 1.0 - x[0]], x0=[1.0, 0.1]
+    )
+    found = st.switching.find_equilibrium(flow, [0.3, 0.0])
+    assert (found.pseudo, found.attracting, found.stable) == (True, True, False)
+    assert "not decided" in repr(found)

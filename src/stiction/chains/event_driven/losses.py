@@ -89,7 +89,7 @@ def _rounding(chain: Chain, saved: dict[str, npt.NDArray[Any]]) -> Floats:
     k, edge = chain.link_stiffness, np.zeros(1)
     far = np.concatenate([edge, np.abs(saved["x"]).max(axis=0), edge])
     force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])
-    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * saved["time"][-1]))
+    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * saved["time"]).max())
     force += np.abs(chain.load_weights) * np.abs(chain.load.at(saved["time"])).max()
     return np.asarray(np.maximum(1e-12 * force, np.finfo(float).tiny))
 

@@ -38,6 +38,8 @@ _ON_SURFACE = 1e-9
 # the relative difference of both orders above which the points move closer, the factor, the levels
 _WEIGHTS = ((3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0), (2.0 / 3.0, -1.0 / 12.0, 0.0))
 _STEP, _RESOLVED, _CLOSER, _LEVELS = 0.015625, 1e-6, 0.0625, 5
+# rounding of the derivatives, and so of eigenvalues, as a fraction of the largest modulus
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,16 +70,29 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """Whether all perturbations decay."""
-        return self.attracting and bool((self.eigenvalues.real < 0.0).all())
+        """Whether the eigenvalues show that all perturbations decay."""
+        return self.attracting and bool((self._growth < 0.0).all())
 
     @property
     def kind(self) -> str:
-        """Node, focus or saddle."""
-        real = self.eigenvalues.real
-        if real.size and real.min() < 0.0 < real.max():
+        """Node, focus or saddle.
+
+        A non-hyperbolic point, such as a centre, if without being a saddle it has eigenvalues on
+        the imaginary axis within rounding: they decide neither type nor stability.
+        """
+        growth = self._growth
+        if growth.min(initial=0.0) < 0.0 < growth.max(initial=0.0):
             return "saddle"
+        if (growth == 0.0).any():
+            return "non-hyperbolic point"
         return "focus" if (self.eigenvalues.imag != 0.0).any() else "node"
+
+    @property
+    def _growth(self) -> Floats:
+        """Real parts of the eigenvalues, 0 where they are rounding [1/s]."""
+        real = self.eigenvalues.real
+        rounding = _ROUNDING * np.abs(self.eigenvalues).max(initial=0.0)
+        return np.where(np.abs(real) <= rounding, 0.0, real)
 
     def __repr__(self) -> str:
         """Return kind, state and eigenvalues."""
@@ -85,6 +100,8 @@ class Equilibrium:
         state = ", ".join(f"{n} = {v:.9g}" for n, v in zip(names, self.state, strict=True))
         pseudo = "pseudo-" if self.pseudo else ""
         stable = "stable" if self.stable else "unstable"
+        if self.attracting and not self.stable and self._growth.max() <= 0.0:
+            stable = "stability not decided,"
         return (
             f"<Equilibrium: {stable} {pseudo}{self.kind}, {state}\n"
             f"  multipliers {self.multipliers.tolist()}, "

@@ -37,9 +37,10 @@ def test_times_of_response():
     assert losses.response(free) == pytest.approx([1.0 / np.finfo(float).tiny] * 2)
 
 
-def test_forces_of_rounding():
+@pytest.mark.parametrize("times", [[0.0, 8.0], [-8.0, 0.0]])
+def test_forces_of_rounding(times):
     """A part in 10^12 of all forces on a mass, were springs pulled as far as they ever are."""
-    saved = {"x": np.array([[0.0, -3.0], [2.0, 1.0]]), "time": np.array([0.0, 8.0])}
+    saved = {"x": np.array([[0.0, -3.0], [2.0, 1.0]]), "time": np.array(times)}
     moved = 0.25 * 8.0
     first = 4.0 * 2.0 + 5.0 * 5.0 + 7.0 * (2.0 + moved) + 0.5 * 24.0
     second = 5.0 * 5.0 + 1.0 * 3.0 + 2.0 * (3.0 + moved) + 1.0 * 24.0
