@@ -1,4 +1,4 @@
-"""Helical springs against Kirchhoff's theory: stiffness, coupling, buckling; unequal sections."""
+"""Helical springs by Kirchhoff's theory: stiffness, buckling; unequal and composite sections."""
 
 import numpy as np
 import pytest
@@ -274,6 +274,72 @@ def test_strip_buckles_sideways():
         found.append(x[0] - y[0] * (x[1] - x[0]) / (y[1] - y[0]))
     assert y[0] > 0.0 > y[1]
     assert extrapolated(*found) == pytest.approx(wanted, rel=1e-3)
+
+
+def layered(layers):
+    """Return the section of concentric layers, as docs/howto/rods states it.
+
+    layers : (outer radius [m], E [Pa], Poisson's ratio, density [kg/m^3]) from the axis outwards
+    """
+    radius, young, poisson, density = np.array(layers).T
+    inner = np.append(0.0, radius[:-1])
+    area, second = np.pi * (radius**2 - inner**2), np.pi / 4.0 * (radius**4 - inner**4)
+    modulus = young / (2.0 * (1.0 + poisson))
+    each = [27.0 / 28.0 * modulus * area, young * area, young * second, 2.0 * modulus * second]
+    each += [density * area, density * second]
+    return GivenSection(*(float(x.sum()) for x in each), outer_radius=radius[-1])
+
+
+def test_layers_of_one_material_are_a_solid_circle():
+    found = layered([(r, 2e6, 0.3, 1200.0) for r in (0.004, 0.007, 0.01)])
+    solid = CircularSection(0.01, 2e6, 0.3, 1200.0)
+    for name in ("shear", "axial", "bending", "second_bending", "twist"):
+        name += "_stiffness"
+        assert getattr(found, name) == pytest.approx(getattr(solid, name), rel=1e-13)
+    for name in ("line_density", "line_inertia", "radius"):
+        assert getattr(found, name) == pytest.approx(getattr(solid, name), rel=1e-13)
+
+
+def test_core_and_sleeve():
+    """A cantilever of two materials is pulled, bent and twisted: E A, E I and 2 G I are sums."""
+    core, sleeve, length, load = (1e-3, 1.2e11, 0.34, 8960.0), (4e-3, 2e9, 0.34, 1400.0), 0.2, 1e-2
+    section, line = layered([core, sleeve]), Straight([0, 0, 0], [length, 0, 0])
+    # area and moment of area of the core; those of the whole are 16 and 256 times larger
+    area, second = np.pi * 1e-6, np.pi * 0.25e-12
+    axial, bending = area * (1.2e11 + 15.0 * 2e9), second * (1.2e11 + 255.0 * 2e9)
+    twist = 2.0 * bending / (2.0 * 1.34)
+
+    def bent(force, elements=20):
+        free = {"right": Free(), "loads": [PointForce(force)]}
+        return equilibrium(CosseratRod(section, line, elements=elements, **free)).position[-1]
+
+    assert bent([load, 0, 0])[0] - length == pytest.approx(load * length / axial, rel=1e-6)
+    sags = [-bent([0, 0, -load], n)[2] for n in (20, 40)]
+    wanted = load * length**3 / (3.0 * bending) + load * length / section.shear
+    assert extrapolated(*sags) == pytest.approx(wanted, rel=1e-5)
+    turn = Turned([1, 0, 0], times=[0, 1], angles=[0, 0.1])
+    rod = CosseratRod(section, line, elements=20, right=turn)
+    found = equilibrium(rod).clamp_moment[1, 0]
+    assert found == pytest.approx(0.1 * twist / length, rel=1e-9)
+
+
+def test_flat_sections_have_no_surface():
+    flat = GivenSection(1e6, 1e6, bending=1e4, twist=0.7, second_bending=1.0)
+    rod = CosseratRod(flat, Straight([0, 0, 0], [1, 0, 0]), elements=10)
+    search = st.rods.ContactSearch(st.Coulomb(0.3), self_contact=False)
+    touching = st.Rods([rod], search=search, partners=[st.rods.PlanePartner([0.0, 0.0, -9.0])])
+    with pytest.raises(st.ModelError, match=r"Rods.rods.section: (.|\n)*flat and elliptic section"):
+        st.solve(touching, st.rods.Quasistatic(2), (0.0, 1e-3), save=2)
+    other = CosseratRod(flat, Straight([0.5, -0.5, 0.02], [0.5, 0.5, 0.02]), elements=10)
+    rolling = st.Rods([rod, other], [st.rods.RollingContact(0.5, 0.5)])
+    for method in (st.RollingLeapfrog(), st.rods.RollingMidpoint(1e-3)):
+        with pytest.raises(st.ModelError, match=r"section: (.|\n)*not a flat or elliptic one"):
+            st.solve(rolling, method, (0.0, 1e-3), save=2)
+    with pytest.raises(st.ModelError, match=r"RodOnPlane.rod.section: got no radius"):
+        st.rods.RodOnPlane(rod)
+    for tied in (st.rods.overhand_knot, st.rods.plectoneme):
+        with pytest.raises(st.ModelError, match=r"section: got a GivenSection without a radius"):
+            tied(flat)
 
 
 def test_unequal_sections_do_not_move():

@@ -118,7 +118,7 @@ class Rods(RodSystem):
                     f"Rods.rods[{n}].section",
                     f"bending stiffnesses of {first:.6g} and {second:.6g} N m^2",
                     "two equal stiffnesses",
-                    "inertia and damping are those of a round section.",
+                    "inertia and damping are those of a round section, not a flat or elliptic one.",
                     "use Quasistatic, rods.equilibrium or rods.follow_path.",
                 )
 
@@ -136,7 +136,7 @@ class Rods(RodSystem):
                     type(section).__name__,
                     "a CircularSection",
                     "only a round rod that rolls has its axis at a constant distance.",
-                    "give radius and material of a round rod.",
+                    "give a CircularSection, or solve by Quasistatic or ImplicitEuler.",
                 )
 
     def _check_contact(self, i: int, contact: RollingContact) -> None:

@@ -93,6 +93,10 @@ _AT = Finite("1", "0 is the start of the rod, 1 its end.", "give 1.0.", least=0.
 # rods
 _WHY_PART, _TRY_PART = "a rod consists of such objects.", "see the docstring of CosseratRod."
 _OBJECT = Part(_WHY_PART, _TRY_PART)
+_SECTION = Part(
+    "a rod has the same section everywhere; tapered and jointed rods are not supported.",
+    "give one CircularSection, or a GivenSection for layers of different materials.",
+)
 _MOTION = Parts(_WHY_PART, _TRY_PART, "a RodMotion, or a list of them")
 _LOADS = Parts(_WHY_PART, _TRY_PART, "a RodLoad, or a list of them")
 _ELEMENTS = Count(
@@ -457,7 +461,7 @@ class CosseratRod(Declared):
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
-    section: Annotated[Section, _OBJECT]
+    section: Annotated[Section, _SECTION]
     centreline: Annotated[Centreline, _OBJECT]
     length: Annotated[float | None, _LENGTH] = None
     elements: Annotated[int, _ELEMENTS] = 40

@@ -13,23 +13,39 @@ import abc
 import math
 import sys
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from stiction.core.fields import Declared, Finite, Positive
 from stiction.errors import ModelError
+from stiction.numerics.checks import shape_of
 
 __all__ = ["CircularSection", "GivenSection", "Section"]
 
 _WHY, _TRY = "a rod without it has no equations of motion.", "give a positive number in SI units."
 _TRY_EQUAL = "leave it out for a section that is equally stiff in all directions of bending."
 
-_OUTER = Positive(
+
+class _Uniform(Positive):
+    """A positive number, the same along the rod; parameters as of `Finite`."""
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
+        """Return a float; refuse functions and arrays by name: there are no tapered rods."""
+        if callable(value) or shape_of(value):
+            got = "a function" if callable(value) else "several values"
+            needs = f"one positive number [{self.unit}]"
+            why = "a rod has the same section everywhere; tapered rods are not supported."
+            try_ = "give one number; for layers of different materials, give a GivenSection."
+            raise ModelError(where, got, needs, why, try_)
+        return super().clean(where, value, owner, hint)
+
+
+_OUTER = _Uniform(
     "m", "contacts act at the surface.", "leave it out for a rod that touches nothing."
 )
 
 # admissible values of section and material
-RADIUS = Positive("m", "a rod without thickness has no surface to roll on.", _TRY)
-YOUNG = Positive("Pa", "a rod without stiffness has no rest shape.", _TRY)
+RADIUS = _Uniform("m", "a rod without thickness has no surface to roll on.", _TRY)
+YOUNG = _Uniform("Pa", "a rod without stiffness has no rest shape.", _TRY)
 POISSON = Finite(
     "1",
     "it gives the shear modulus E / (2 (1 + nu)) of a stable material.",
@@ -38,8 +54,8 @@ POISSON = Finite(
     most=0.5,
     needs="a number above -1 and up to 0.5",
 )
-DENSITY = Positive("kg/m^3", "a massless rod has no inertia to move with.", _TRY)
-SHEAR_FACTOR = Positive("1", "it scales the shear stiffness.", _TRY)
+DENSITY = _Uniform("kg/m^3", "a massless rod has no inertia to move with.", _TRY)
+SHEAR_FACTOR = _Uniform("1", "it scales the shear stiffness.", _TRY)
 
 
 class Section(Declared, abc.ABC):
@@ -91,8 +107,9 @@ class Section(Declared, abc.ABC):
 class GivenSection(Section):
     """A section of given stiffness and inertia.
 
-    With an outer radius the rod has contact in `Quasistatic` and `ImplicitEuler` only.
-    `first_director` of the rod gives the direction of the first director.
+    It also represents composite sections: docs/howto/rods, "Sections of several materials".
+    With an outer radius the rod has contact, at a round surface, in `RodOnPlane`, `Quasistatic` and
+    `ImplicitEuler` only. `first_director` of the rod gives the direction of the first director.
 
     Parameters
     ----------
@@ -102,7 +119,7 @@ class GivenSection(Section):
     inertia : about a diameter per length [kg m]
     outer_radius : of its round surface [m]; None for none
     second_bending : stiffness about the second director, EI2 [N m^2]; None: equal to `bending`.
-        Another value is for statics only
+        Another value, as of a flat or elliptic section, is for statics only
 
     Verified by: tests/exact/test_rod_equilibria.py::test_bend_of_45_degrees,
     tests/exact/test_springs.py::test_strip_buckles_sideways
@@ -121,14 +138,14 @@ class GivenSection(Section):
     0.167
     """
 
-    shear: Annotated[float, Positive("N", _WHY, _TRY)]
-    axial: Annotated[float, Positive("N", _WHY, _TRY)]
-    bending: Annotated[float, Positive("N m^2", _WHY, _TRY)]
-    twist: Annotated[float, Positive("N m^2", _WHY, _TRY)]
-    mass: Annotated[float, Positive("kg/m", _WHY, _TRY)] = 1.0
-    inertia: Annotated[float, Positive("kg m", _WHY, _TRY)] = 1.0
+    shear: Annotated[float, _Uniform("N", _WHY, _TRY)]
+    axial: Annotated[float, _Uniform("N", _WHY, _TRY)]
+    bending: Annotated[float, _Uniform("N m^2", _WHY, _TRY)]
+    twist: Annotated[float, _Uniform("N m^2", _WHY, _TRY)]
+    mass: Annotated[float, _Uniform("kg/m", _WHY, _TRY)] = 1.0
+    inertia: Annotated[float, _Uniform("kg m", _WHY, _TRY)] = 1.0
     outer_radius: Annotated[float | None, _OUTER] = None
-    second_bending: Annotated[float | None, Positive("N m^2", _WHY, _TRY_EQUAL)] = None
+    second_bending: Annotated[float | None, _Uniform("N m^2", _WHY, _TRY_EQUAL)] = None
 
     @property
     def radius(self) -> float:  # type: ignore[override]

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError
+from stiction.rods.centreline import Straight
+from stiction.rods.rod import CosseratRod
 from stiction.rods.section import CircularSection, GivenSection
 
 
@@ -48,6 +50,25 @@ def test_unstable_materials_are_refused(value):
 def test_given_sections_without_substance_are_refused(field):
     with pytest.raises(ModelError, match=f"GivenSection.{field}"):
         GivenSection(**{"shear": 1.0, "axial": 1.0, "bending": 1.0, "twist": 1.0, field: 0.0})
+
+
+@pytest.mark.parametrize("value", [lambda s: 0.02, [0.02, 0.03], np.array([0.02, 0.03])])
+@pytest.mark.parametrize("field", ["radius", "young", "density"])
+def test_tapered_rods_are_refused(field, value):
+    match = f"CircularSection.{field}: got .*one positive number.*\n.*tapered rods are not supp"
+    with pytest.raises(ModelError, match=match):
+        CircularSection(**{"radius": 0.02, "young": 1e6, field: value})
+    given = {"shear": 1.0, "axial": 1.0, "bending": 1.0, "twist": 1.0}
+    for name in (*given, "mass", "outer_radius", "second_bending"):
+        with pytest.raises(ModelError, match=f"GivenSection.{name}: (.|\n)*tapered rods are not"):
+            GivenSection(**{**given, name: value})
+
+
+def test_jointed_rods_are_refused():
+    one, line = CircularSection(0.02, 1e6), Straight([0, 0, 0], [1, 0, 0])
+    for section in ([one, CircularSection(0.03, 1e6)], lambda s: one):
+        with pytest.raises(ModelError, match=r"CosseratRod.section: (.|\n)*tapered and jointed"):
+            CosseratRod(section, line)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,8 @@ def _check_rod(rod: CosseratRod) -> None:
     radius = rod.section.radius
     if not radius > 0.0:
         got, needs = f"a {type(rod.section).__name__} without a radius", "a section with a radius"
-        why, try_ = "contacts act at the surface.", "give outer_radius."
+        why = "contacts act at a round surface; flat and elliptic sections have no contact."
+        try_ = "give outer_radius of a round section, or solve by rods.equilibrium."
         raise ModelError("Rods.rods.section", got, needs, why, try_)
     for name in ("left", "right"):
         if isinstance(getattr(rod, name), Turned):
