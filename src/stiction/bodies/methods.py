@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["EventDriven", "TimeStepper"]
 
 _STEP = Positive("s", "velocities change once a step.", "give 1e-3.")
-_RTOL = Positive("", "below, rounding dominates.", "use 1e-12.", least=1e-14, most=1e-2)
+_RTOL = Positive("", "below 1e-14 rounding dominates.", "use 1e-12.", least=1e-14, most=1e-2)
 _MAX_STEP = Positive("s", "a step has a positive length.", "leave it out.")
 _POLICY = Part("a policy selects a solution where several exist.", "leave it out.")
 

@@ -61,7 +61,7 @@ _REPLAY = Flag(
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(
     "",
-    "outside it the scheme is unstable, or creates energy.",
+    "outside this range the scheme is unstable, or creates energy.",
     "give 0.5 for the least numerical dissipation, or 1.0 for the most. RegularizedTheta takes "
     "values below 1/2.",
     least=0.5,
@@ -69,7 +69,7 @@ _STABLE_THETA = Finite(
 )
 _THETA = Finite(
     "",
-    "it is the weight of the end of a step; the start has the weight 1 - theta.",
+    "the end of a step has the weight theta; the start has the weight 1 - theta.",
     "give 0.5 for the least numerical dissipation, or 1.0 for the most.",
     least=0.0,
     most=1.0,

@@ -55,7 +55,7 @@ _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mas
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
 _WHY_START = "every mass has a displacement and a velocity at the start."
 _TRY_N = "give one number for all masses, or a list with one per mass."
-_WHY_WHOLE = "it applies to the whole chain."
+_WHY_WHOLE = "one value applies to the whole chain."
 _TRY_WHOLE = "give one finite number."
 
 _MASS = Positive(

@@ -112,7 +112,7 @@ def reach(
             duration,
             rule="positive",
             unit="s",
-            why="the chain moves for this long before it arrives.",
+            why="the chain moves for this time before it arrives.",
             try_="leave it out.",
         )
     longest = back.integrate(wanted)
@@ -148,7 +148,7 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
             "reach.chain",
             type(chain).__name__,
             "a Chain",
-            "its masses, springs and friction decide how it stops.",
+            "the masses, springs and friction of a chain decide how it stops.",
             "for example reach(chain, x_star).",
         )
     if force is not None:

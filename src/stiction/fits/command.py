@@ -148,7 +148,10 @@ def _check_laws(asked: Asked) -> None:
             got, needs = f"{field!r} in --free and in --fix", "the field in one of the two"
             raise ModelError("--fix", got, needs, why, f"leave out --free {field}.")
     if asked.force_of is not None or asked.along != "time":
-        got, why = "--force-of or --along", "they name saved quantities of the run of a scenario."
+        got, why = (
+            "--force-of or --along",
+            "these options name saved quantities of a scenario's run.",
+        )
         try_ = "leave them out: the slip of a law is imposed, or driven by --rig-stiffness."
         raise ModelError("--law", got, "neither of these options", why, try_)
 

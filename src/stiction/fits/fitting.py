@@ -356,7 +356,8 @@ def _checks(problem: Problem, search: _Search, estimates: Sequence[Estimate]) ->
             exact or size <= float(norm.isf(5e-4 / n)),
             size,
             float(norm.isf(5e-4 / n)),
-            note="the largest residual divided by the noise; the law does not explain single rows",
+            note="largest residual divided by the noise; beyond the limit the law does not "
+            "explain single rows",
         ),
     ]
     if not problem.known_noise:

@@ -360,7 +360,7 @@ class RunProblem(Problem):
                 got = f"data from {at.min():.6g} to {at.max():.6g}"
                 needs = f"within {x[0]:.6g} to {x[-1]:.6g}, the range of the run"
                 why, try_ = (
-                    "the run has no force outside this range.",
+                    "the run computes no force outside this range.",
                     "extend the motion of the scenario.",
                 )
                 raise ModelError("Simulated.along", got, needs, why, try_)

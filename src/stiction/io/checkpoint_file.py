@@ -33,7 +33,7 @@ _KEY, _KERNELS = "__scenario__", "__kernels__"
 # at the end of the file, where ZIP has its comment
 _LABEL = b"sha256 "
 _SEAL = len(_LABEL) + 64
-_DAMAGED = "it is damaged."
+_DAMAGED = "the file is damaged."
 
 
 def checkpoint_path(folder: Path) -> Path:
@@ -161,7 +161,7 @@ class FileCheckpoint:
             raw = regular_bytes(self.path)
             content, seal = memoryview(raw)[:-_SEAL], raw[-_SEAL:]
             if not seal.startswith(_LABEL):
-                why = "it is damaged, or was written by an earlier version."
+                why = "the file is damaged, or was written by an earlier version."
                 raise self._refused("a file that cannot be read (no digest)", why)
             if seal != _LABEL + hashlib.sha256(content).hexdigest().encode("ascii"):
                 raise self._refused("a file that cannot be read (another digest)", _DAMAGED)

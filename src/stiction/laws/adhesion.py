@@ -51,7 +51,7 @@ _R0 = Positive("m", "the attraction acts over this length.", _TRY_CONSTANTS)
 _GAP_REG = Positive(
     "m",
     "below gap_reg the curve continues along its tangent; a tangent beyond gap_max never repels.",
-    "leave it out: then it is gap_eq.",
+    "leave gap_reg out for the default, gap_eq.",
 )
 _ADHESIVE = Flag("False removes all tension.", "to weaken adhesion, lower `hamaker`.")
 

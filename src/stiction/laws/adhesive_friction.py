@@ -39,7 +39,7 @@ _WHY_CUT = (
 _TRY_CUT = "give 1 for friction in the whole contact area, or 0 for friction under pressure alone."
 _SHARPNESS = Positive(
     "1",
-    "it is r0 over the width of the gaps in which friction falls to zero.",
+    "the sharpness is r0 divided by the width of the gap interval in which friction falls to zero.",
     "give 80, as in the paper.",
 )
 _PROBE = Finite(
@@ -506,8 +506,8 @@ def _tension_at_gap_cut(s_cut: float, adhesion: Adhesion) -> float:
         "s_cut",
         f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut-off gap",
         "a cut-off gap in tension: an adhesive law and 0 < s_cut <= 1",
-        "the two models are matched by the friction at the equilibrium gap, where model "
-        "EA has none otherwise.",
+        "the two models are matched by the friction at the equilibrium gap, where model EA has "
+        "no friction otherwise.",
         "raise s_cut, or compare peak forces instead.",
     )
 

@@ -227,7 +227,7 @@ class Friction(Declared, abc.ABC):
         state : (..., n_state) just before; default the initial state
         """
         if event not in EVENTS:
-            needs, why = " or ".join(map(repr, EVENTS)), "these are the events of a contact."
+            needs, why = " or ".join(map(repr, EVENTS)), "a contact has these kinds of events."
             where = f"{type(self).__name__}.state_jump"
             raise ModelError(where, repr(event), needs, why, "give one of them.")
         z, jump = self._state(state), self.formulas.jump
@@ -390,7 +390,7 @@ def with_stick(law: Friction, where: str) -> None:
             where,
             f"{type(law).__name__}, which has no stick",
             "a set-valued law, whose friction in stick has any value up to a bound",
-            "each of its steps decides whether a contact sticks or slips.",
+            "each step of this method decides whether a contact sticks or slips.",
             "use Radau(); EventDriven(), which then calls Radau; or ThetaStepper(step=...).",
         )
 

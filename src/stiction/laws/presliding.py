@@ -41,9 +41,12 @@ _DAMPING = NonNegative(
 )
 _VISCOUS = NonNegative("s/m", "negative viscous friction would create energy.", _TRY, per="contact")
 _V_SCALE = Positive(
-    "m/s", "friction decreases over this slip speed; zero would be a jump.", _TRY, per="contact"
+    "m/s",
+    "friction decreases over this slip speed; a speed of zero would be a jump.",
+    _TRY,
+    per="contact",
 )
-_START = Finite("m", "it is the deflection of a contact at the start.", _TRY, per="contact")
+_START = Finite("m", "a contact has this deflection at the start.", _TRY, per="contact")
 _POWER = Choice(
     (1.0, 2.0), "a fractional power has a branch point at the deflection of steady slip.", "give 1."
 )
@@ -430,10 +433,10 @@ class BoucWen(_Deflecting):
         Numbers, Positive("1", "the deflection grows with slip: dz/dw = a.", _TRY, per="contact")
     ]
     beta: Annotated[
-        Numbers, Positive("1/m^power", "it limits the deflection in slip.", _TRY, per="contact")
+        Numbers, Positive("1/m^power", "beta limits the deflection in slip.", _TRY, per="contact")
     ]
     gamma: Annotated[
-        Numbers, Finite("1/m^power", "it shapes the hysteresis loop.", _TRY, per="contact")
+        Numbers, Finite("1/m^power", "gamma shapes the hysteresis loop.", _TRY, per="contact")
     ]
     power: Annotated[float, _POWER] = 1.0
     deflection_start: Annotated[Numbers, _START] = 0.0

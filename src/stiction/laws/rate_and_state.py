@@ -35,13 +35,13 @@ Floats = npt.NDArray[np.float64]
 AGEING, SLIP = 0, 1
 
 _WHY, _TRY = (
-    "the friction coefficient of every cell depends on it.",
+    "the friction coefficient of every cell depends on this value.",
     "leave it out for the default.",
 )
 _LAW = Part(
     "the evolution law gives the rate of the state theta.", _TRY, "AgeingLaw(...) or SlipLaw(...)"
 )
-_AGE = Positive("s", "it is the age theta of the contacts at the start.", _TRY, per="mass")
+_AGE = Positive("s", "the contacts have this age theta at the start.", _TRY, per="mass")
 _VISCOUS = NonNegative("s/m", "negative radiation damping would create energy.", _TRY, per="mass")
 
 

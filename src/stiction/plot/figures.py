@@ -133,7 +133,7 @@ def figures_of(run: Run) -> Figures:
     package = package_of(run.system_name, run.system)
     if not package or importlib.util.find_spec(f"{package}.figures") is None:
         got, needs = f"a run of {run.system_name!r}", "a run of a system that has figures"
-        why = "every system draws its own, in the folder `figures` beside its model."
+        why = "every system draws its own figures, in the folder `figures` beside its model."
         raise ModelError("plot", got, needs, why, "draw the arrays in `run.data` yourself.")
     return cast(Figures, importlib.import_module(f"{package}.figures").figures_of(run))
 

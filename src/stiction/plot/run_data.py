@@ -49,7 +49,9 @@ class RunData:
             got = f"a run of {self.run.system_name} without {', '.join(missing)}"
             needs = "the saved variables " + ", ".join(self.NEEDED)
             why = f"the figures of {self.FAMILY} are drawn from these."
-            raise ModelError("plot", got, needs, why, "solve it again and save the run as it is.")
+            raise ModelError(
+                "plot", got, needs, why, "solve the system again, and save the run unchanged."
+            )
 
     @property
     def time_word(self) -> str:

@@ -20,7 +20,10 @@ from stiction.errors import ModelError
 
 __all__ = ["CircularSection", "GivenSection", "Section"]
 
-_WHY, _TRY = "a rod without it has no equations of motion.", "give a positive number in SI units."
+_WHY, _TRY = (
+    "without this value a rod has no equations of motion.",
+    "give a positive number in SI units.",
+)
 _TRY_EQUAL = "leave it out for a section that is equally stiff in all directions of bending."
 
 _OUTER = Positive(
@@ -32,14 +35,14 @@ RADIUS = Positive("m", "a rod without thickness has no surface to roll on.", _TR
 YOUNG = Positive("Pa", "a rod without stiffness has no rest shape.", _TRY)
 POISSON = Finite(
     "1",
-    "it gives the shear modulus E / (2 (1 + nu)) of a stable material.",
+    "a stable material has a positive shear modulus E / (2 (1 + nu)).",
     "give 0.5 for rubber, 0.3 for steel.",
     above=-1.0,
     most=0.5,
     needs="a number above -1 and up to 0.5",
 )
 DENSITY = Positive("kg/m^3", "a massless rod has no inertia to move with.", _TRY)
-SHEAR_FACTOR = Positive("1", "it scales the shear stiffness.", _TRY)
+SHEAR_FACTOR = Positive("1", "this factor scales the shear stiffness.", _TRY)
 
 
 class Section(Declared, abc.ABC):

@@ -331,14 +331,17 @@ def write_study_figures(
     """
     if not study.members:
         got, needs, try_ = "a study without members", "one or more", "run the same sweep again."
-        raise ModelError("plot", got, needs, "it was ended before they were saved.", try_)
+        raise ModelError("plot", got, needs, "the study ended before its members were saved.", try_)
     figures = study.plot
     wanted = list(what) or list(figures.default)
     for name in wanted:
         if name.partition(":")[0] not in StudyFigures.NAMES:
             raise ModelError(_unknown(name.partition(":")[0]))
         if name.startswith("events:"):
-            needs, why = "'events' alone", "it is the number of events."
+            needs, why = (
+                "'events' alone",
+                "the figure `events` shows the number of events, and takes no other result.",
+            )
             raise ModelError("plot", repr(name), needs, why, f"draw map:{name.partition(':')[2]}.")
     dpi = check_looks(format, dpi)
     paths = []

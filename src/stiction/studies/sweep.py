@@ -139,7 +139,10 @@ class Sweep(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scenario", _scenario(self))
         if self.trajectories != 0:
-            why, try_ = "it is a number of saved times.", "for example 200; 0 saves none."
+            why, try_ = (
+                "each member saves its states at this many times.",
+                "for example 200; 0 saves none.",
+            )
             each = 8.0 * (self.scenario.system.state_size + 1)
             where = "Sweep.trajectories"
             count = whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
@@ -150,7 +153,10 @@ class Sweep(Record):
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):
-            needs, why = "a dictionary {path: values}", "its keys name the varied fields."
+            needs, why = (
+                "a dictionary {path: values}",
+                "the keys of `fields` name the varied fields.",
+            )
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
         # strings of NumPy are strings that the manifest cannot encode

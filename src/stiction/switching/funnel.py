@@ -165,7 +165,7 @@ class Funnel(Record):
             "Funnel.weights",
             hazard,
             rule="positive",
-            why="it is the rate of exits from the escaping region, per time unit.",
+            why="orbits leave the escaping region at this rate, per time unit.",
             try_="give 1 over the mean dwell time that you expect.",
         )
         mass = np.exp(-hazard * self.cell[:, 0]) - np.exp(-hazard * self.cell[:, 1])
@@ -287,14 +287,14 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         x_star,
         size=n,
         per="state",
-        why="it is the two-fold at which the futures start.",
+        why="the futures start at this two-fold.",
         try_="give two_fold(system, guess).x.",
     )
     number(
         "futures.horizon",
         horizon,
         rule="positive",
-        why="it is the end time of the futures.",
+        why="the futures end at this time.",
         try_="give a time such as 10.0.",
     )
     # in scaled states, so that the ratio does not depend on the units of the states

@@ -38,10 +38,10 @@ _RTOL = Positive(
     most=1e-2,
 )
 _ATOL = Positive("", "steps are as long as this tolerance allows.", "leave it out.")
-_MAX_STEP = Positive("", "it is the largest length of a step.", "leave it out.")
+_MAX_STEP = Positive("", "a step has at most this length.", "leave it out.")
 _POLICY = Part(
     "a policy selects a solution where several exist.",
-    "leave it out to stop there.",
+    "leave `policy` out to stop at losses of determinism.",
     "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
 )
 

@@ -90,7 +90,10 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
     ------
     ModelError : if a name is not an identifier of Python, or a number is not finite.
     """
-    why, try_ = "functions take them as p.", "for example parameters={'mu': 0.3}, read as p.mu."
+    why, try_ = (
+        "functions take the parameters as p.",
+        "for example parameters={'mu': 0.3}, read as p.mu.",
+    )
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -351,7 +354,7 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool, a
     any_ : whether the function may be undefined at this state: arithmetic errors are admitted
     """
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
-    why = "it is called once at the initial state x0 as a check."
+    why = "the function is called once at the initial state x0 as a check."
     try_ = "call it with x0 yourself; each component of a result must be one number."
     try:
         # values that are not finite are refused below, with a better message than NumPy's warning

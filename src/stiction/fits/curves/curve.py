@@ -103,7 +103,7 @@ class Curve(Record):
                 bad = int(np.argmin(steps > 0.0)) + 2
                 got, needs = f"a time that does not increase at row {bad}", "increasing times"
                 why = "the state of a contact depends on the order of the rows."
-                try_ = "sort the rows by time, and leave one of those with equal times."
+                try_ = "sort the rows by time, and remove rows with repeated times."
                 raise ModelError("Curve.time", got, needs, why, try_)
         force = np.asarray(self.force)
         if not np.ptp(force) > 0.0:

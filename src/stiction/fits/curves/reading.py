@@ -109,7 +109,10 @@ def read_curve(
             raise ModelError("--unit", repr(quantity), needs, why, try_)
         if quantity not in roles:
             got, needs = f"a unit of {quantity}", f"a column of {quantity}"
-            why, try_ = "the file has none.", f"name its column by --column {quantity}=NAME."
+            why, try_ = (
+                "the file has no such column.",
+                f"name its column by --column {quantity}=NAME.",
+            )
             raise ModelError("--unit", got, needs, why, try_)
     made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
@@ -137,7 +140,10 @@ def _made(
         if "normal_force" in made:
             got, why = "a column and a number", "the normal force would be given twice."
             raise ModelError("normal_force", got, "one of them", why, "leave one of them out.")
-        why, try_ = "friction is compared with it.", "for example normal_force=10.0."
+        why, try_ = (
+            "the friction force is compared with the normal force.",
+            "for example normal_force=10.0.",
+        )
         given = number("normal_force", normal_force, rule="positive", unit="N", why=why, try_=try_)
         made["normal_force"] = np.array(given)
     if "coefficient" in made:

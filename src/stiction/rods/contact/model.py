@@ -20,8 +20,8 @@ __all__ = ["FRICTION", "RESTITUTION", "ContactSearch", "RodTouch", "RollingConta
 
 RESTITUTION = NonNegative(
     "1",
-    "it is the ratio of the velocities after and before an impact; "
-    "more than 1 would create energy.",
+    "restitution is the ratio of the velocities after and before an impact; more than 1 would "
+    "create energy.",
     "give a number between 0 and 1.",
     most=1.0,
 )
@@ -30,7 +30,9 @@ FRICTION = Part(
     "give the coefficient of stick as Coulomb(mu).",
     "Coulomb(mu), or None for no slip",
 )
-_PLACE = Finite("m", "the search for the closest points starts there.", "for example 0.5.")
+_PLACE = Finite(
+    "m", "the search for the closest points starts at this position.", "for example 0.5."
+)
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
 _OPENS = Flag("a contact opens in tension, or transmits tension.", "leave it out.")
 _PROJECT = Flag("the second rod is moved until it touches the first, or not.", "give True.")

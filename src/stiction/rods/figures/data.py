@@ -83,7 +83,7 @@ class RodData(RunData):
                 "plot",
                 f"a run of {self.run.system_name} without {name}",
                 "a run of rods with this variable",
-                "this figure shows it.",
+                "this figure shows that variable.",
                 "draw scene or energy instead.",
             )
         return np.asarray(self.run.variables[name].values, dtype=np.float64)

@@ -323,7 +323,7 @@ def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):
             needs = f"at least {int(np.ceil(LEAST_RATIO * length / width))} cells"
-            why = f"the bump is {width / spacing:.3g} cells wide, too few to resolve it."
+            why = f"the bump is {width / spacing:.3g} cells wide, too few for a resolved bump."
             refuse("cells", cells, needs, why, "leave it out: two cells for each width.")
         reach_to_end = 0.5 * length if pair.periodic else min(point, length - point)
         if reach_to_end < TAIL * width:

@@ -264,7 +264,7 @@ def extrapolated(
     )
     if np.any(np.diff(wanted) <= 0.0):
         got, needs = "times out of order", "increasing times"
-        raise ModelError("extrapolated.time", got, needs, _ORDER, "sort them.")
+        raise ModelError("extrapolated.time", got, needs, _ORDER, "sort the times.")
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)
     sizes, values = different_widths(widths), []
@@ -308,7 +308,7 @@ def extrapolated(
 
 
 _WHEN = "runs start at 0."
-_CROSSED = "it is over the time in which the faster wave crosses the width."
+_CROSSED = "the unit of the step is the time in which the faster wave crosses the width."
 _ORDER = "the runs save their states in this order."
 
 

@@ -41,7 +41,7 @@ _MOST_MODES = 20_000
 _MOST_STEPS = 2_000_000
 
 _EXTENT = Positive("m", "a rod has a size.", "give a positive number.")
-_ANGLE = Finite("rad", "the rods cross at it.", "give pi / 2.")
+_ANGLE = Finite("rad", "the rods cross at this angle.", "give pi / 2.")
 _CONTACT_POINT = Finite("m", "the contact is between the ends.", "give the middle.")
 
 
@@ -264,7 +264,7 @@ def vector_motion(
     times = numbers("vector_motion.time", time, per="saved state", why=why, try_=try_)
     if np.any(np.diff(times) <= 0.0):
         raise ModelError("vector_motion.time", "times out of order", "increasing times", why, try_)
-    why = "it is over the time in which the fastest wave crosses the width."
+    why = "the unit of the step is the time in which the fastest wave crosses the width."
     step = number("vector_motion.step", step, rule="positive", why=why, try_="give 0.2.")
     if step > 1.0:
         raise ModelError("vector_motion.step", step, "at most 1", why, "give 0.2.")
@@ -419,7 +419,7 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 def _check_positive(name: str, matrix: Floats) -> None:
     """Raise ModelError if a matrix is not (6, 6), symmetric and positive definite."""
-    why, try_ = "it defines an energy.", "give a diagonal matrix of positive numbers."
+    why, try_ = "the matrix defines an energy.", "give a diagonal matrix of positive numbers."
     if matrix.shape != (6, 6) or not np.isfinite(matrix).all():
         _refuse(name, f"shape {matrix.shape}", "a finite 6 x 6 matrix", why, try_)
     scale = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))

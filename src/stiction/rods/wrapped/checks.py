@@ -82,7 +82,7 @@ def check_rods(
         why = "the points of contact of two rods are halfway between their axes."
         raise ModelError("Rods.rods", got, needs, why, "give all rods one outer radius.")
     if not partners and len(rods) == 1 and not self_contact:
-        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
+        why, try_ = "the rod is wrapped around these bodies.", "give [CylinderPartner(...)]."
         raise ModelError("Rods.partners", "none", "one body or more", why, try_)
     _check_partners(partners, radii[0])
     if not self_contact:

@@ -195,7 +195,7 @@ def continue_cycle(
     Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
     """
     where = "continue_cycle"
-    why, try_ = "it limits the work.", "leave it out."
+    why, try_ = "this number bounds the work.", "leave it out."
     whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
     why = "a step has a positive length."
     number(f"{where}.step", step, rule="positive", why=why, try_="leave it out.")

@@ -54,14 +54,14 @@ DEFAULT = EventDriven(rtol=1e-8)
 
 _END = Finite(
     "",
-    "it is the end of a grid.",
+    "low and high are the ends of the grid.",
     "for example low=(0.0, -1.2), high=(0.4, -0.8).",
     per="axis",
     size=2,
 )
 _INTERVAL = Positive(
     "",
-    "it is the time between two samples of the state.",
+    "the state is sampled at this interval of time.",
     "give a tenth of the time that a trajectory needs to pass through a cell.",
 )
 
@@ -112,7 +112,7 @@ class Occupation(Declared):
                 "Occupation.bins",
                 count,
                 least=1,
-                why="it counts cells.",
+                why="each axis has a number of cells.",
                 try_="for example bins=(100, 100).",
             )
         # memory: each block of starts has its own grid before their sum

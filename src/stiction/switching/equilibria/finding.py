@@ -161,7 +161,7 @@ class Balance:
                 "find_equilibrium",
                 "fields that are not finite",
                 "fields that are defined near the equilibrium",
-                "Newton's method evaluates them there.",
+                "Newton's method evaluates the fields near the guess.",
                 "take another guess.",
             )
         return found
@@ -258,7 +258,7 @@ def find_equilibrium(
         needs, why = "a flow that does not depend on time", "an equilibrium is a constant state."
         try_ = "leave the time out of the functions, or use find_cycle."
         raise ModelError(f"{where}.system", "a flow with a clock", needs, why, try_)
-    why, try_ = "it is the state at which the search starts.", f"give {n} numbers."
+    why, try_ = "the search starts at this state.", f"give {n} numbers."
     x = numbers(f"{where}.guess", guess, size=n, per="state", why=why, try_=try_)
     if mode is None:
         h = system.surfaces_at(x)
