@@ -345,9 +345,10 @@ def _why(chain: Chain, margins: Margins, interior: bool) -> str:
             f"such states and never arrives in finite time ({proof})."
         )
     text = (
-        "Without inertia, under a constant load and friction that does not weaken, only a "
-        "motion that starts in this state contains it. While every mass is within its bound, "
-        "v'R = v'Cv + sum mu N |v| gives v = 0. The times at which every mass is within its "
+        "Without inertia, under a constant load and friction that does not weaken, only a motion "
+        "that starts in this state contains this state. While every mass is within its bound, "
+        "the balance of power v'R = v'Cv + sum mu N |v| (velocities v, forces R, damping C) "
+        "gives v = 0. The times at which every mass is within its "
         "bound form an open and closed set, so this set contains all earlier times; "
         f"{proof}."
     )

@@ -110,8 +110,11 @@ class Figures(Animated):
 
     def __call__(self, *_args: object, **_options: object) -> NoReturn:
         """Refuse `run.plot()`: each figure is a separate method."""
-        try_ = f"run.plot.{(*self.default, *self.NAMES)[0]}(); there are: {', '.join(self.NAMES)}."
-        needs = "the name of a figure, each a method of `run.plot`"
+        try_ = (
+            f"run.plot.{(*self.default, *self.NAMES)[0]}(); the figures are: "
+            f"{', '.join(self.NAMES)}."
+        )
+        needs = "the name of a figure; every figure is a method of `run.plot`"
         raise ModelError("plot", "run.plot(...)", needs, "a run has several figures.", try_)
 
     def __getattr__(self, name: str) -> Callable[..., PaperFigure]:

@@ -135,7 +135,8 @@ class Rods(RodSystem):
                     f"Rods.rods[{n}].section",
                     type(section).__name__,
                     "a CircularSection",
-                    "only a round rod that rolls has its axis at a constant distance.",
+                    "the axis of a rolling rod stays at a constant distance only if the rod is "
+                    "round.",
                     "give radius and material of a round rod.",
                 )
 

@@ -504,8 +504,14 @@ class CosseratRod(Declared):
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
         if not np.isfinite(lengths.sum()):
-            got, needs = "an axis beyond floating point", "lengths with finite squares"
-            why, try_ = "a rod has a finite length [m].", "choose units in which it is moderate."
+            got, needs = (
+                "an axis whose length overflows or underflows",
+                "lengths with finite squares",
+            )
+            why, try_ = (
+                "a rod has a finite length [m].",
+                "choose units in which the length is moderate.",
+            )
             raise ModelError("CosseratRod.centreline", got, needs, why, try_)
         if not (lengths > 0.0).all():
             raise ModelError(

@@ -351,8 +351,9 @@ def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRo
         raise ModelError(
             "equilibrium.rod",
             "a rod without loads",
-            "LineForce, PointForce or PointMoment on it, a Turned end, or another natural shape",
-            "without them the given shape is the equilibrium.",
+            "LineForce, PointForce or PointMoment on the rod, a Turned end, or another natural "
+            "shape",
+            "without loads the given shape is the equilibrium.",
             "give loads = [PointForce([0, 0, -1])].",
         )
     return static

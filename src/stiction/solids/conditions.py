@@ -45,13 +45,13 @@ _WHY_POINTS = "a program is linear between these points."
 _TRY_POINTS = "give times = [0, 1] and values = [0, 2], as many values as rising times."
 _TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
 _VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
-_POINT = Components("m", "the node nearest to it is chosen.", counts=(2, 3))
+_POINT = Components("m", "the node nearest to this point is chosen.", counts=(2, 3))
 _CONTACT = Count(0, "contacts are counted from 0.", "give the index in the list.")
-_ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
+_ABOUT = Components("m", "moments are reported about this point.", counts=(2, 3))
 
 # checks of the fields of conditions: place, component and program
 WHERE = Part(
-    "this is where the condition acts.",
+    "the condition acts at this place.",
     "for example Boundary(0, 'bottom').",
     "a Boundary, a Nearest node or a Rigid partner",
 )
@@ -63,7 +63,7 @@ PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
 PROGRAM = Part("the prescribed value follows a program over time.", "give Program([0, 1], [0, 2]).")
 
 # checks of the fields of stages
-_UNTIL = Finite("", "the stage ends at this time.", "give the time at which the next one begins.")
+_UNTIL = Finite("", "the stage ends at this time.", "give the time at which the next stage begins.")
 _CONDITIONS = Parts(
     "these conditions act during the stage.", "give Driven, Loaded, Fixed or others."
 )
@@ -163,7 +163,7 @@ class Fixed(Condition):
         listed = given if isinstance(given, Iterable) else (given,)
         clean = [COMPONENT.clean("Fixed.components", one, self, int) for one in listed]
         if not clean:
-            needs, why = "at least one component", "a condition without any fixes nothing."
+            needs, why = "at least one component", "a condition without components fixes nothing."
             raise ModelError("Fixed.components", repr(given), needs, why, "give (0, 1), or (1,).")
         object.__setattr__(self, "components", tuple(clean))
 

@@ -36,9 +36,11 @@ from stiction.solids.three_d.model import SweptBody
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 
 _OF_BODY = Part("a body consists of a mesh, a material and elements.", "see the docstring of Body.")
-_PLANE_STRESS = Flag("it selects plane stress or plane strain.", "give False for plane strain.")
+_PLANE_STRESS = Flag(
+    "True selects plane stress, False plane strain.", "give False for plane strain."
+)
 
-_WHY_READ = "it selects the reported curves."
+_WHY_READ = "this field selects the reported curves."
 _NUMBER, _YES = Count(0, _WHY_READ), Flag(_WHY_READ)
 _START, _REACTIONS = Finite("", _WHY_READ), Parts(_WHY_READ)
 
@@ -48,7 +50,7 @@ _CONTACTS = Parts(_WHY, "give a list of Contact or ContactAmong objects.")
 _CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
 _STAGES = Parts(_WHY, "give a list of Stage objects.")
 _OF_SOLID = Part(_WHY)
-_RATIOS = Flag("it says whether quantities have no units.", "give True.")
+_RATIOS = Flag("True reports quantities without units.", "give True.")
 
 # sum over the sum of magnitudes, up to which factors cancel
 _CANCELS = 1e-12
@@ -252,7 +254,7 @@ class Assembled(Declared):
                 return
         if terms:
             got, needs = "a Linear condition whose factors cancel", "factors with a sum"
-            why = "the forces on its places are opposite, and their sum is zero."
+            why = "the constraint forces on these places are opposite, and their sum is zero."
             try_ = "leave it out, and report the force at one place: reactions=[Reaction(...)]."
             name = "Readings.support" if self.readings.support else "Readings.displacement"
             raise ModelError(name, got, needs, why, try_)
@@ -281,7 +283,7 @@ class Assembled(Declared):
     def _check_side(self, side: Boundary) -> None:
         """Refuse a side on a missing body or boundary."""
         if side.body >= len(self.bodies):
-            why, try_ = "bodies are counted from 0.", "give the place of the body in the list."
+            why, try_ = "bodies are counted from 0.", "give the index of the body in the list."
             needs = f"a number below {len(self.bodies)}"
             raise ModelError("Boundary.body", side.body, needs, why, try_)
         self.bodies[side.body].mesh.boundary(side.name)

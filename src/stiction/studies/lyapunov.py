@@ -129,7 +129,10 @@ def lyapunov_exponents(
     """
     where = "lyapunov_exponents"
     if not hasattr(system, "tangents"):
-        needs, why = "a system that supplies derivatives", "directions follow its tangent maps."
+        needs, why = (
+            "a system that supplies derivatives",
+            "the tangent maps of the system advance the directions.",
+        )
         try_ = "take a flow that switches, or a Chain."
         raise ModelError(f"{where}.system", type(system).__name__, needs, why, try_)
     why, try_ = "a motion goes forward in time.", "for example (0.0, 1000.0)."

@@ -58,7 +58,7 @@ _MOST_TRIED = 200
 _CHUNK_S = 1.0
 _CHUNKS_PER_WORKER = 16
 _MOST_IN_CHUNK = 4096
-_OTHER = "another function, or one that refers to an object without a pickle"
+_OTHER = "another function, or one that refers to an object that cannot be pickled"
 _MOST_BYTES_OF_CHUNK = 64 << 20
 
 
@@ -371,19 +371,25 @@ def _check_comparable(path: str, column: Array) -> None:
                 continue
             if known.setdefault(label_of(value), value) is not value:
                 got = f"{path} with functions {_named(function)}, which stiction cannot compare"
-                needs = "functions that refer to what has a pickle, such as numbers and splines"
+                needs = (
+                    "functions that refer only to objects that can be pickled, such as "
+                    "numbers and splines"
+                )
                 why = "members with equal values are solved once."
                 raise ScenarioError("Sweep.fields", got, needs, why, "give them other names.")
 
 
 def _check_whole(function: str, shard: tuple[int, int] | None) -> None:
     """Warn that a study with a function without fingerprint cannot be continued."""
-    got = f"the function {function}, which refers to what has no pickle"
-    needs = "functions that refer to what has a pickle, such as numbers and splines"
+    got = f"the function {function}, which refers to an object that cannot be pickled"
+    needs = "functions that refer only to objects that can be pickled, such as numbers and splines"
     if shard is not None:
         why = "shards have the same function, and stiction cannot compare this one."
         raise ScenarioError("shard", got, needs, why, "solve the study without shards.")
-    why, try_ = "an interrupted study is continued with the same function.", "move it out."
+    why, try_ = (
+        "an interrupted study is continued with the same function.",
+        "pass this object to the function as a field, or define it in a module.",
+    )
     warnings.warn(explain("Sweep", got, needs, why, try_), stacklevel=3)
 
 

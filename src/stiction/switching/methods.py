@@ -32,7 +32,7 @@ _STEPS = 800_000
 
 _RTOL = Positive(
     "",
-    "below 1e-14 rounding exceeds it; above 1e-2 events would be missed.",
+    "below 1e-14 rounding errors exceed the tolerance; above 1e-2 events would be missed.",
     "give 1e-12, which costs hardly more than 1e-6, because steps have order 8.",
     least=1e-14,
     most=1e-2,
@@ -127,6 +127,9 @@ def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> Eve
     """
     found = method_for(flow, method)
     if not isinstance(found, EventDriven):
-        needs, why = "an EventDriven", "only its kernels can follow many trajectories."
+        needs, why = (
+            "an EventDriven",
+            "only the kernels of EventDriven can follow many trajectories.",
+        )
         raise ModelError("method", label_of(type(method)), needs, why, "leave it out.")
     return found

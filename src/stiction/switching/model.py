@@ -453,7 +453,10 @@ class PiecewiseSmooth(SwitchingSystem):
         if not self.kinks:
             object.__setattr__(self, "kinks", ())
         if not self.surfaces:
-            needs, why = "one switching function or several", "a flow switches where one is zero."
+            needs, why = (
+                "one switching function or several",
+                "a flow switches where a switching function is zero.",
+            )
             raise ModelError(
                 f"{name}.h", "no function", needs, why, "for example h=lambda x: x[0]."
             )

@@ -270,8 +270,8 @@ def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
             "noise_study",
             f"{c.m} surfaces, {len(run.determinism.losses)} losses of determinism",
             "a flow of one surface that loses determinism before t_end",
-            "the study compares which of its futures the noise selects.",
-            "start it so that it slides into a two-fold.",
+            "the study counts which future after the loss the noise selects.",
+            "start the flow so that it slides into a two-fold.",
         )
     first = run.determinism.losses[0]
     return float(first.time), np.array(first.where["state"], dtype=np.float64)

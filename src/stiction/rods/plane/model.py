@@ -101,7 +101,7 @@ class RodOnPlane(Declared):
             k = int(np.argmin(gaps))
             raise ModelError(
                 "RodOnPlane.rod",
-                f"node {k + 1} {-gaps[k]:.6g} m inside the plane",
+                f"node {k + 1}, which lies {-gaps[k]:.6g} m inside the plane",
                 "an axis at least one radius above the plane",
                 "the surfaces may touch, but not overlap.",
                 f"move the centreline by {-gaps[k]:.6g} m along the normal.",

@@ -232,8 +232,9 @@ def _neighbours(
     raise SolveError(
         explain(
             "exponent",
-            f"waves of neighbours with different numbers of cubics for {_TRIES} steps",
-            "equal numbers",
+            "two neighbouring orbits whose waves have different numbers of cubic pieces for "
+            f"{_TRIES} steps",
+            "equal numbers of pieces",
             "the state of the neighbour is interpolated to renormalise its distance.",
             "give a smaller `size`, or another step, as by method=Characteristics(step=4e-3).",
         )

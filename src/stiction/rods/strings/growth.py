@@ -277,8 +277,8 @@ def spectrum(
             "spectrum",
             f"{run.time.size} times{spaced}",
             "at least 16 times with equal spacing (to 1e-6)",
-            "the spectrum is a discrete Fourier transform over equal steps, and fewer than 16 have "
-            "no lines.",
+            "the spectrum is a discrete Fourier transform over equal steps, and fewer than 16 "
+            "times resolve no spectral lines.",
             "save at evenly spaced times.",
         )
     signal = np.asarray(variable.values, dtype=np.float64)

@@ -134,7 +134,14 @@ def _checks(
     resolved = method.bump_width / (max(system.lengths) / motion.cells)
     fast = motion.fastest
     checks = [
-        Check("contact_subsonic", fast < 1.0, fast, 1.0, motion.fastest_at, "largest |s'|/c"),
+        Check(
+            "contact_subsonic",
+            fast < 1.0,
+            fast,
+            1.0,
+            motion.fastest_at,
+            "largest contact speed over wave speed, |s'|/c",
+        ),
         Check(
             "bump_resolved",
             resolved >= LEAST_RATIO * (1.0 - 1e-9),
@@ -174,7 +181,7 @@ def _checks(
     ]
     if system.ends == "fixed":
         limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at
-        note = "smallest distance to an end; the bump extends over six of its widths"
+        note = "smallest distance of the contact to an end; the bump extends over six of its widths"
         checks.append(
             Check(
                 "contact_inside", room >= 0.0, limit + room, limit, when, note, kind=Kind.AT_LEAST

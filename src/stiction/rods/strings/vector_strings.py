@@ -390,8 +390,8 @@ class _Integrator:
             to_end = min(float(self.s.min()), self.system.length - float(self.s.max()))
             if not (to_end > _TAIL * self.width and max(abs(r4)) < slowest):
                 raise SolveError(
-                    f"vector_motion: the contact is {to_end:.3g} from an end and moves at "
-                    f"{max(abs(r4)):.3g}, the slowest wave at {slowest:.3g}.\n"
+                    f"vector_motion: the contact is {to_end:.3g} m from an end and moves at "
+                    f"{max(abs(r4)):.3g}m/s; the slowest wave moves at {slowest:.3g} m/s.\n"
                     "Why: the model is valid for a slower contact away from the ends.\n"
                     "Try: an earlier end time."
                 )

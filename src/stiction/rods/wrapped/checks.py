@@ -186,7 +186,8 @@ def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:
         least = math.ceil(elements * float(turn[worst]) / MOST_TURN)
         got, needs = f"{elements} elements", f"at least {least}"
         why = f"at node {inner[worst] + 1} of rod {rod}, in contact, the axis turns by "
-        why += f"{turn[worst]:.3g} rad from one element to the next; {MOST_TURN:g} is the most."
+        why += f"{turn[worst]:.3g} rad from one element to the next; at most {MOST_TURN:g} rad "
+        "is admissible."
         raise ModelError("Rods.rods.elements", got, needs, why, f"give {least}.")
 
 
@@ -212,11 +213,16 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     at = f"rod {rod} at its node {node - strands[rod - 1].node + 1}"
     where = "Rods.rods.centreline"
     if other < bodies:
-        got, needs = f"{at} {deepest:.6g} m inside body {other + 1}", "an axis one radius outside"
+        got, needs = (
+            f"{at}, which lies {deepest:.6g} m inside body {other + 1}",
+            "an axis one radius outside",
+        )
         why, try_ = "surfaces may touch, but not overlap.", "move the centreline."
         raise ModelError(where, got, needs, why, try_)
     other -= bodies - 1
-    got = f"{at} {deepest:.6g} m inside " + ("itself" if other == rod else f"rod {other}")
+    got = f"{at}, which lies {deepest:.6g} m inside " + (
+        "itself" if other == rod else f"rod {other}"
+    )
     needs = f"axes at least twice the radius apart, {2.0 * radius:.6g} m"
     why, try_ = (
         "surfaces may touch, but not overlap.",

@@ -123,7 +123,7 @@ def _check(a: float, post: object, crossings: int, elements: int, section: str) 
         got, needs = f"a {section} without a radius", "a section with a radius"
         why, try_ = "the rod touches at its surface.", "give CircularSection(radius, young)."
         raise ModelError("hitch.section", got, needs, why, try_)
-    why = "without a crossing the rod is not tied to the post, but a capstan."
+    why = "without a crossing the rod is a capstan, and is not tied to the post."
     whole("hitch.crossings", crossings, least=1, most=2, why=why, try_="give 1, or a Helix.")
     if not isinstance(post, CylinderPartner):
         why, try_ = "the rod is tied to the post.", "give CylinderPartner(start, end, radius)."

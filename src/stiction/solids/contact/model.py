@@ -67,17 +67,17 @@ _FRICTION = fields.Part(
 )
 PENALTY = Positive(
     "Pa/m",
-    "it is the tangential stiffness of the interface in stick.",
+    "the interface has this tangential stiffness in stick.",
     "leave it out for ten times the stiffness of the normal law.",
 )
-_STRETCH = Flag("it says whether tractions decrease as surfaces stretch.", "give True.")
+_STRETCH = Flag("True lets tractions decrease as surfaces stretch.", "give True.")
 _STICK_RATIO = Positive(
     "1", "the static threshold is at least the sliding one.", "give 1, or 1.2.", least=1.0
 )
 _FROM = Finite("", "friction acts from this time on.", "leave it out for the start.")
 _PASSES = Choice(
     ("two-half-pass", "mortar"),
-    "it selects the integration of contact between two bodies.",
+    "the passes select how contact between two bodies is integrated.",
     'give "two-half-pass", as the paper does.',
 )
 

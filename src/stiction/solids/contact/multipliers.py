@@ -196,7 +196,10 @@ class MultiplierPass(ContactPass):
         if away[nearest, 0] < _BEFORE_POLE * distance[nearest]:
             got = f"a boundary nearest to the sphere at x = {away[nearest, 0]:.3g} from its centre"
             needs = f"x above {_BEFORE_POLE * ball.radius:.3g}"
-            why = "its coordinates on the sphere are singular at the point with the least x."
+            why = (
+                "the coordinates of a boundary on the sphere are singular at the point with "
+                "the least x."
+            )
             try_ = "turn the bodies so that contact is on another side of the sphere."
             raise ModelError("Contact.partner", got, needs, why, try_)
 

@@ -422,7 +422,7 @@ class BoundaryConditions:
             if normal.size != self.dim:
                 got = f"{normal.size} components" if normal.size else None
                 needs = f"{self.dim} components of the normal"
-                why = "the plane of symmetry is normal to it."
+                why = "the plane of symmetry is normal to this vector."
                 try_ = "give (0, 1, 0), or another direction."
                 raise ModelError("Symmetry.normal", got, needs, why, try_)
         else:
@@ -479,7 +479,10 @@ class BoundaryConditions:
         )
         description = f"condition {number}, Linear with {terms}"
         if not largest > _ROUNDOFF * given:
-            why, try_ = "its terms cancel: it constrains no displacement.", "leave it out."
+            why, try_ = (
+                "the terms cancel, so that the condition constrains no displacement.",
+                "leave it out.",
+            )
             raise ModelError("Linear.terms", description, "a sum that is not zero", why, try_)
         value = functools.partial(_scaled, condition.program, 1.0 / largest)
         return Constraint(number, description, components, factors / largest, value, largest)

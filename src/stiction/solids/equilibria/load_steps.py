@@ -191,7 +191,7 @@ class LoadStepper:
         """
         start, start_of_path = self.request.t_start, self.request.t_end
         if self.stages and start > self.stages[0].until:
-            needs = f"a start until {self.stages[0].until:.9g}, the end of the first stage"
+            needs = f"a start no later than {self.stages[0].until:.9g}, the end of the first stage"
             why = "a later stage begins with the final positions of the previous stage."
             try_ = "start in the first stage, or leave out the stages before the start."
             raise ModelError("solve.t_span", f"a start at {start:.9g}", needs, why, try_)

@@ -36,7 +36,7 @@ _MARGIN = 0.5
 # largest distance of a curve from the box of its nodes, over the length of an element
 _CURVE_MARGIN = 0.25
 
-_WHY_SIDES = "it is a contact among several bodies."
+_WHY_SIDES = "ContactAmong is a contact among several bodies."
 _SIDES = Parts(_WHY_SIDES, "give a list of Boundary, one of each body.")
 _REACH = NonNegative(
     "m", "pairs of boxes within this distance at the start are active.", "leave it out."

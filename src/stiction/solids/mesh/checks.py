@@ -64,7 +64,7 @@ class EdgeTable(NamedTuple):
 
 def clean_points(value: object) -> Floats:
     """Return positions (n, 2) [m] after checking shape and finiteness."""
-    why, try_ = "a node has two coordinates.", "look at the file or the mapping that made them."
+    why, try_ = "a node has two coordinates.", "check the file or the mapping that made the nodes."
     needs = "finite numbers (n, 2) [m]"
     try:
         points = np.array(value, dtype=np.float64)
@@ -92,7 +92,9 @@ def clean_cells(value: object, count: int) -> Ints:
 
     `count` is the number of nodes.
     """
-    needs = "whole numbers (c, 3), (c, 4), (c, 6) or (c, 9): nodes of at least one cell"
+    needs = (
+        "whole numbers of shape (c, 3), (c, 4), (c, 6) or (c, 9), one row of nodes for each cell"
+    )
     try:
         cells = np.array(value)
     except ValueError as error:
@@ -243,7 +245,7 @@ def _check_places(points: Floats) -> None:
         got = f"{pairs.shape[0]} pairs of nodes at one place, the first are "
         got += f"{sorted(pairs[0].tolist())} {_near(points, pairs[0])}"
         why = "cells without common nodes are not connected."
-        needs, try_ = "one node at each position", "join them, for example with `merged`."
+        needs, try_ = "one node at each position", "join these nodes, for example with `merged`."
         raise ModelError("Mesh.points", got, needs, why, try_)
 
 
@@ -342,6 +344,6 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
     if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
         return
     if np.unique(ends).size != ends.shape[0] + 1:
-        why = "this contact boundary must have two ends: its coordinate starts at one of them."
+        why = "the coordinate along this contact boundary starts at one of its two ends."
         got, needs = "a chain that closes", "an open chain"
         raise ModelError(where, got, needs, why, "split it in two boundaries.")

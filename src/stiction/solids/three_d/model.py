@@ -42,9 +42,9 @@ _PART = Part(
     "a swept body consists of a mesh, a material and elements.", "see the docstring of SweptBody."
 )
 _BREAKS = Finite(
-    "m", "they bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
+    "m", "the breaks bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )
-_SHAPE = Part("it maps the points of the swept body.", "leave it out, or give Dome(...).")
+_SHAPE = Part("the shape maps the points of the swept body.", "leave it out, or give Dome(...).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -203,7 +203,7 @@ def continue_cycle(
     if isinstance(given, Bifurcation):
         if checkpoint is not None:
             needs, why = "no checkpoint", "a curve in two parameters has no state to resume from."
-            raise ModelError(f"{where}.checkpoint", "one", needs, why, "leave it out.")
+            raise ModelError(f"{where}.checkpoint", "a checkpoint", needs, why, "leave it out.")
         names, spans = two_of(given.cycle, parameter, span)
         return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):

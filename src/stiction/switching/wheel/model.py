@@ -141,7 +141,7 @@ class WheelOnTurntable(SwitchingSystem):
                 raise ModelError(
                     f"WheelOnTurntable.{name}",
                     f"{mine!r} beside a tyre with {name} = {given!r}",
-                    "one number",
+                    "one value of this number",
                     "the tyre defines the friction law, including this number.",
                     f"leave {name} out; the value of the tyre is used.",
                 )
