@@ -232,7 +232,7 @@ def _direction(system: RigidBodies | SpatialBodies, towards: object) -> Floats:
     if isinstance(system, RigidBodies):
         if towards is not None:
             raise ModelError(
-                where, repr(towards), "None for bodies in the plane", why, "leave it out."
+                where, repr(towards), "None for bodies in the plane", why, "leave this value out."
             )
         return np.array([-down[1], down[0]]) / (np.linalg.norm(down) or 1.0)
     if towards is None:

@@ -49,7 +49,9 @@ _SPIN = Finite("rad/s", "the body rotates at this rate.", "give 0.0.")
 _MOMENT = Finite("N m", "the moment accelerates the rotation of the body.", "give 0.0.")
 _MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
 _INERTIA = Positive(
-    "kg m^2", "the moment of inertia resists rotation.", "leave it out for a uniform density."
+    "kg m^2",
+    "the moment of inertia resists rotation.",
+    "leave this value out for a uniform density.",
 )
 _SHAPE = Part("contact needs a surface.", "give Disc(0.1), Box(1.0, 1.0) or Polygon(...).")
 _SURFACE = Part("contact needs a surface.", "give HalfPlane(), Box(1.0, 1.0) or Disc(0.1).")
@@ -73,10 +75,10 @@ _RADIUS = NonNegative("m", "the friction moment is proportional to the radius.",
 _TOUCH = Flag(
     "True lets the two parts touch; False is for parts in different planes.", "give True."
 )
-_PIN_LAW = Part("the law bounds the friction between pin and hole.", "leave it out.")
+_PIN_LAW = Part("the law bounds the friction between pin and hole.", "leave this value out.")
 _STIFFNESS = NonNegative("N/m", "a spring opposes its elongation.", "give 100.0.")
-_DAMPING = NonNegative("N s/m", "a damper dissipates energy.", "leave it out.")
-_LENGTH = NonNegative("m", "at this length the spring exerts no force.", "leave it out.")
+_DAMPING = NonNegative("N s/m", "a damper dissipates energy.", "leave this value out.")
+_LENGTH = NonNegative("m", "at this length the spring exerts no force.", "leave this value out.")
 _LAW = Part("the law bounds the tangential force of a contact.", "give Coulomb(0.5).")
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits

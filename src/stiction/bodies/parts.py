@@ -32,7 +32,7 @@ PAIRS = Parts("each of these pairs has its own contact law.", "give a list of Co
 IMPACT_LAW = Choice(
     ("newton", "poisson"),
     "restitution is a ratio of velocities (newton) or of impulses (poisson).",
-    "leave it out for Newton's law.",
+    "leave this value out for Newton's law.",
 )
 RESTITUTION = Finite(
     "1",

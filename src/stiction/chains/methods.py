@@ -47,16 +47,16 @@ _RADAU_RTOL = Positive(
 _ORDER = Count(
     8, "fewer terms of the series need short steps, and more terms lose digits.", most=60
 )
-_MAX_STEP = Positive("s", "a step has a positive length.", "leave it out.")
+_MAX_STEP = Positive("s", "a step has a positive length.", "leave this value out.")
 _POLICY = Part(
     "a policy selects a solution where several exist.",
-    "leave it out; at grazing events masses then stick.",
+    "leave this value out; at grazing events masses then stick.",
     "a policy, such as SlipAtGrazing(...)",
 )
 _REPLAY = Flag(
     "the run is verified by a second integration (True) or not (False); None verifies it for at "
     "most 200 masses.",
-    "leave it out.",
+    "leave this value out.",
 )
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(

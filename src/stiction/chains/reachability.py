@@ -113,7 +113,7 @@ def reach(
             rule="positive",
             unit="s",
             why="the chain moves for this time before it arrives.",
-            try_="leave it out.",
+            try_="leave this value out.",
         )
     longest = back.integrate(wanted)
     if wanted is not None and wanted > longest:
@@ -122,7 +122,7 @@ def reach(
             f"{wanted} s",
             f"at most {longest:.9g} s for this state",
             "further back a mass would have to change its direction.",
-            "leave it out, or give a shorter time.",
+            "leave this value out, or give a shorter time.",
         )
     span = 0.5 * longest if wanted is None else wanted
     x0, v0 = back.at(span)

@@ -44,7 +44,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_TRY = "leave it out for the default."
+_TRY = "leave this value out for the default."
 _UNBOUNDED = (None, None, None, None)
 # an error message lists fewer numbers than this
 _FEW = 9

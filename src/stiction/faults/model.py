@@ -50,14 +50,18 @@ _PRESSED = Positive("Pa", "the surfaces of a cell are pressed together.", _TRY_C
 _SPEED_START = Positive("m/s", _WHY_START, _TRY_CELLS, per="cell")
 _STATE_START = Positive("s", _WHY_START, _TRY_CELLS, per="cell")
 _SURFACE = Choice(
-    SURFACES, "the elastic stiffness depends on this surface.", "leave it out for a free surface."
+    SURFACES,
+    "the elastic stiffness depends on this surface.",
+    "leave this value out for a free surface.",
 )
 _POISSON = Finite(
     "", "the strain energy of a body is positive between these bounds.", "give 0.25.",
     above=-1.0, most=0.5,
 )  # fmt: skip
 _INJECTION = Part(
-    "injection raises the pore pressure of the cells.", "leave it out.", "Injection(...) or None"
+    "injection raises the pore pressure of the cells.",
+    "leave this value out.",
+    "Injection(...) or None",
 )
 
 

@@ -141,7 +141,9 @@ def _check_laws(asked: Asked) -> None:
     for name in asked.laws:
         if asked.laws.count(name) > 1:
             why = "each law has one folder of results."
-            raise ModelError("--law", f"{name} twice", "different laws", why, "give it once.")
+            raise ModelError(
+                "--law", f"{name} twice", "different laws", why, "give this name once."
+            )
     for field in asked.free:
         if field in fixed:
             why = "a field is fitted, or has a given value."
@@ -247,7 +249,7 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
             raise ModelError(option, repr(text), needs, why, f"{option} {_EXAMPLES[option]}.")
         if name.strip() in pairs:
             got, why = f"{name.strip()!r} twice", "a name has one value."
-            raise ModelError(option, got, "different names", why, "give it once.")
+            raise ModelError(option, got, "different names", why, "give this name once.")
         pairs[name.strip()] = value.strip()
     return pairs
 

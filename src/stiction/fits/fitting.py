@@ -108,7 +108,7 @@ def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
 
 def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
     """Return the best fit of a problem, with intervals and audit."""
-    why, try_ = "the same seed repeats the search.", "leave it out."
+    why, try_ = "the same seed repeats the search.", "leave this value out."
     whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     method = Profile() if intervals is None else intervals
     search = _searched(problem, seed, method.level)

@@ -25,7 +25,10 @@ PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 _WHY, _TRY = "the model of the rig needs this value.", "give a number, or Free() to fit it."
 _ROWS = Count(
-    10, "the force is interpolated linearly between these rows.", "leave it out.", most=100_000
+    10,
+    "the force is interpolated linearly between these rows.",
+    "leave this value out.",
+    most=100_000,
 )
 
 
@@ -50,7 +53,7 @@ class Free(Declared):
             if not (isinstance(given, float) and math.isinf(given)):
                 why, try_ = (
                     "the fitted value is bounded by this number.",
-                    "leave it out for no bound.",
+                    "leave this value out for no bound.",
                 )
                 given = number(f"Free.{name}", given, why=why, try_=try_)
                 object.__setattr__(self, name, given)

@@ -342,7 +342,9 @@ class RunProblem(Problem):
         except SolveError as error:
             why = "the run with these values failed: " + str(error).partition("\n")[0]
             needs, try_ = "values for which the run is solved", "give bounds by Free(low, high)."
-            raise ModelError("scenario", "these values", needs, why, try_) from error
+            raise ModelError(
+                "scenario", "values for which the run fails", needs, why, try_
+            ) from error
         force = _saved_values(run, self.rig.force)
         x = run.time if self.rig.along == "time" else _saved_values(run, self.rig.along)
         rows = _rising(np.asarray(x, dtype=np.float64), self.rig.along)

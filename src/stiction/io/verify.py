@@ -27,7 +27,7 @@ __all__ = ["DAMAGED", "UNVERIFIED", "VALID", "Verdict", "examine", "examined", "
 VALID, DAMAGED, UNVERIFIED = 0, 2, 3
 """Exit codes of `stiction verify`."""
 
-_NO_DIGESTS = "it has no digests: it was saved by an earlier version"
+_NO_DIGESTS = "the run has no digests, because an earlier version saved it"
 
 
 @dataclass(frozen=True)

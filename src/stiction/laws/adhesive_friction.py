@@ -408,7 +408,7 @@ class UserThreshold(AdhesiveFriction):
             raise ModelError(
                 "UserThreshold.slope_function",
                 f"{slopes[bad]:.6g} Pa/m at the gap {gaps[bad]:.6g} m",
-                f"the derivative of `function`, near {differences[bad]:.6g} Pa/m there",
+                f"the derivative of `function`, near {differences[bad]:.6g} Pa/m at this gap",
                 "Newton's method uses it; a wrong one stops it from converging.",
                 "differentiate s with respect to the gap.",
             )

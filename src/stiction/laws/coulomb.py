@@ -49,7 +49,9 @@ _SEED = Count(
     most=MOST_SEED,
 )
 _CORRELATION = NonNegative(
-    "1", "the correlation length is counted in masses.", "leave it out for independent masses."
+    "1",
+    "the correlation length is counted in masses.",
+    "leave this value out for independent masses.",
 )
 _V_SCALE = Positive(
     "m/s",
@@ -368,7 +370,8 @@ class UserFriction(Friction):
                 raise ModelError(
                     "UserFriction.slope_function",
                     f"{slope!r} s/m at v = {v} m/s",
-                    f"the derivative of `function`, which is near {difference:.6g} s/m there",
+                    f"the derivative of `function`, which is near {difference:.6g} s/m at this "
+                    "speed",
                     "implicit methods use it; a wrong one stops them from converging.",
                     "differentiate mu with respect to the speed |v|.",
                 )

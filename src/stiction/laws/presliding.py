@@ -164,7 +164,9 @@ def _within(law: Any, most: Floats) -> None:
         where = f"{type(law).__name__}.deflection_start"
         needs = f"at most {float(np.max(most)):g} m in size"
         why = "at a larger deflection the contact slips already."
-        raise ModelError(where, law.deflection_start, needs, why, "leave it out to start at 0.")
+        raise ModelError(
+            where, law.deflection_start, needs, why, "leave this value out to start at 0."
+        )
 
 
 # ---- LuGre and the elasto-plastic model, with a Stribeck curve

@@ -36,7 +36,7 @@ AGEING, SLIP = 0, 1
 
 _WHY, _TRY = (
     "the friction coefficient of every cell depends on this value.",
-    "leave it out for the default.",
+    "leave this value out for the default.",
 )
 _LAW = Part(
     "the evolution law gives the rate of the state theta.", _TRY, "AgeingLaw(...) or SlipLaw(...)"
@@ -295,7 +295,7 @@ class RateAndStateFriction(ForceLaw):
         if not self.law.regularised:
             why = "with inertia the slip rate passes zero, where ln V is not defined."
             where = "RateAndStateFriction.law.regularised"
-            raise ModelError(where, False, "True", why, "leave it out.")
+            raise ModelError(where, False, "True", why, "leave this value out.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

@@ -152,7 +152,7 @@ def _check_iterative(
         raise ModelError(where, repr(value), needs, why, f"give {usual}")
     object.__setattr__(solver, "tolerance", value)
     if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
-        needs, hint = "SuperLU() or Pardiso()", "leave it out"
+        needs, hint = "SuperLU() or Pardiso()", "leave this value out"
         raise ModelError(f"{name}.direct", repr(direct), needs, why_direct, hint)
 
 
@@ -202,7 +202,12 @@ class Multigrid(LinearSolver):
         for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
             where, why = f"Multigrid.{name}", "iterations and unknowns are counted in whole numbers"
             value = whole(
-                where, getattr(self, name), least=least, most=most, why=why, try_="leave it out"
+                where,
+                getattr(self, name),
+                least=least,
+                most=most,
+                why=why,
+                try_="leave this value out",
             )
             object.__setattr__(self, name, value)
 
@@ -249,11 +254,13 @@ class CachedFactors(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are cached")
+        _check_iterative(
+            self, self.tolerance, self.direct, "1e-6", "the factors of this solver are cached"
+        )
         for name in ("max_iterations", "worn"):
             where, why = f"CachedFactors.{name}", "iterations are counted from 1"
             count = getattr(self, name)
-            value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
+            value = whole(where, count, least=1, most=1000, why=why, try_="leave this value out")
             object.__setattr__(self, name, value)
 
     def start(self) -> Workspace:

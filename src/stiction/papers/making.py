@@ -54,7 +54,7 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
         return items
     if not has_two_sizes(paper):
         why = "the figures of this paper are computed at one size."
-        raise ModelError("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
+        raise ModelError("--full", repr(paper), "a paper with two sizes", why, "leave --full out.")
     full_items: dict[str, Item] = module.FULL_ITEMS
     return full_items
 

@@ -200,5 +200,5 @@ def _write(figure: PaperFigure, path: Path, dpi: float) -> None:
 
 def unknown_figure(name: str, known: Sequence[str], system: str) -> str:
     """Return the message for a figure called `name` that a system does not have."""
-    needs, why = "one of " + ", ".join(known), f"these are the figures of a {system}."
+    needs, why = "one of " + ", ".join(known), f"a run of {system} has these figures."
     return explain("plot", f"figure {name!r}", needs, why, nearest(name, known))

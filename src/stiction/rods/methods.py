@@ -35,8 +35,10 @@ __all__ = [
 ]
 
 _WHY_STEP = "an explicit scheme takes steps of this length."
-_LEAPFROG_STEP = Positive("s", _WHY_STEP, "leave it out for a fraction of the stability limit.")
-_PLANE_STEP = Positive("s", _WHY_STEP, "leave it out for a quarter of the limit.")
+_LEAPFROG_STEP = Positive(
+    "s", _WHY_STEP, "leave this value out for a fraction of the stability limit."
+)
+_PLANE_STEP = Positive("s", _WHY_STEP, "leave this value out for a quarter of the limit.")
 _WHY_FRACTION = "beyond the limit the fastest wave of the elements grows without bound."
 _FRACTION = Positive("1", _WHY_FRACTION, "give 0.5.", most=1.0)
 _PLANE_FRACTION = Positive("1", _WHY_FRACTION, "give 0.25.", most=1.0)

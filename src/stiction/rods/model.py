@@ -34,14 +34,14 @@ LEAST_MARGIN = 8
 CONTACT_CURVE = Choice(
     ("spline", "fitted"),
     "contact points lie on this curve along the axis of the rod.",
-    "leave it out for the spline.",
+    "leave this value out for the spline.",
 )
 _WHY = "a system of rods consists of such objects."
 _RODS = Parts(
     "a system of rods has at least one rod.", "give a list of CosseratRod objects.", least=1
 )
 _CONTACTS = Parts(_WHY, "give a list of RollingContact objects.")
-_SEARCH = Part(_WHY, "leave it out, or give ContactSearch().")
+_SEARCH = Part(_WHY, "leave this value out, or give ContactSearch().")
 _PARTNERS = Parts(_WHY, "give a list of RodPartner objects.")
 
 

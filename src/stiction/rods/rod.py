@@ -68,7 +68,7 @@ RISE = NonNegative(
 _HOLD = Choice(
     ("section", "element"),
     "a clamp fixes the section at the end, or the whole last element.",
-    "leave it out for the section.",
+    "leave this value out for the section.",
 )
 _WHY_CLAMP = "the clamp moves like a rigid body."
 _AXIS = Components(
@@ -106,8 +106,10 @@ _ELEMENTS = Count(
     "give 40.",
     each=BYTES_OF_ELEMENT,
 )
-_LENGTH = Positive("m", "the axis has this rest length.", "leave it out for an unstretched rod.")
-_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave it out for none."
+_LENGTH = Positive(
+    "m", "the axis has this rest length.", "leave this value out for an unstretched rod."
+)
+_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave this value out for none."
 DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
 DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
 _ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)
@@ -117,7 +119,7 @@ _DIRECTOR = Components("1", _WHY_DIRECTOR, direction=True)
 _CORRECTION = NonNegative(
     "1",
     "the correction reduces the mass of the end nodes.",
-    "give 0.1, or leave it out.",
+    "give 0.1, or leave this value out.",
     most=1.0 / 6.0,
     needs="at most 1/6",
 )
@@ -341,7 +343,7 @@ class GivenMotion(RodMotion):
             raise ModelError(
                 f"GivenMotion.{name}",
                 f"{array.size} numbers",
-                f"{shape[0]} rows of three",
+                f"{shape[0]} rows of three numbers",
                 "one row per node, or per element for angular velocities.",
                 "check the number of elements.",
             )
@@ -485,7 +487,7 @@ class CosseratRod(Declared):
                 "a direction along the axis of the rod",
                 "a direction across the axis",
                 _WHY_DIRECTOR,
-                "leave it out, or give a direction normal to the axis.",
+                "leave this value out, or give a direction normal to the axis.",
             )
 
     def nodes(self) -> Floats:

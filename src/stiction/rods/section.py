@@ -24,10 +24,12 @@ _WHY, _TRY = (
     "without this value a rod has no equations of motion.",
     "give a positive number in SI units.",
 )
-_TRY_EQUAL = "leave it out for a section that is equally stiff in all directions of bending."
+_TRY_EQUAL = (
+    "leave this value out for a section that is equally stiff in all directions of bending."
+)
 
 _OUTER = Positive(
-    "m", "contacts act at the surface.", "leave it out for a rod that touches nothing."
+    "m", "contacts act at the surface.", "leave this value out for a rod that touches nothing."
 )
 
 # admissible values of section and material

@@ -353,7 +353,7 @@ def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRo
             "a rod without loads",
             "LineForce, PointForce or PointMoment on the rod, a Turned end, or another natural "
             "shape",
-            "without loads the given shape is the equilibrium.",
+            "without loads the given shape is in equilibrium.",
             "give loads = [PointForce([0, 0, -1])].",
         )
     return static

@@ -65,10 +65,13 @@ PROGRAM = Part("the prescribed value follows a program over time.", "give Progra
 # checks of the fields of stages
 _UNTIL = Finite("", "the stage ends at this time.", "give the time at which the next stage begins.")
 _CONDITIONS = Parts(
-    "these conditions act during the stage.", "give Driven, Loaded, Fixed or others."
+    "these conditions act during the stage.", "give conditions such as Driven, Loaded or Fixed."
 )
 _STEPS = Count(
-    1, "the stage is divided into this many steps.", "leave it out, or give 20.", most=10_000_000
+    1,
+    "the stage is divided into this many steps.",
+    "leave this value out, or give 20.",
+    most=10_000_000,
 )
 
 

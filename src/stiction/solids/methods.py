@@ -31,7 +31,7 @@ _NEWTON = Positive(
     least=1e-13,
     most=1e-3,
 )
-_SOLVER = Part("this solver solves the linear systems of Newton's method.", "leave it out.")
+_SOLVER = Part("this solver solves the linear systems of Newton's method.", "leave this value out.")
 _BRANCH = Part(
     "another path of equilibria may branch off.", "StayOnPath(), FollowBranch() or StopThere()."
 )

@@ -232,7 +232,7 @@ class Assembled(Declared):
             if place.about is not None and len(place.about) != dim:
                 got, needs = f"{len(place.about)} coordinates", f"{dim}, one per dimension"
                 reason = "the moment of the reaction is taken about this point."
-                try_ = "leave it out for the moment about the origin."
+                try_ = "leave this value out for the moment about the origin."
                 raise ModelError("Reaction.about", got, needs, reason, try_)
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if (getattr(r, name) or 0) >= max(count, 1):
@@ -243,7 +243,7 @@ class Assembled(Declared):
         if r.body is not None and sides and r.body not in sides:
             needs = "one of the bodies of the reported contact: " + ", ".join(map(str, sides))
             reason = f"contact {r.contact} exerts no force on body {r.body}."
-            raise ModelError("Readings.body", r.body, needs, reason, "leave it out.")
+            raise ModelError("Readings.body", r.body, needs, reason, "leave this value out.")
 
     def _check_sum(self, condition: Condition) -> None:
         """Refuse to report the forces of a `Linear` condition if they cancel in any state."""
@@ -255,7 +255,10 @@ class Assembled(Declared):
         if terms:
             got, needs = "a Linear condition whose factors cancel", "factors with a sum"
             why = "the constraint forces on these places are opposite, and their sum is zero."
-            try_ = "leave it out, and report the force at one place: reactions=[Reaction(...)]."
+            try_ = (
+                "leave this value out, and report the force at one place: "
+                "reactions=[Reaction(...)]."
+            )
             name = "Readings.support" if self.readings.support else "Readings.displacement"
             raise ModelError(name, got, needs, why, try_)
 

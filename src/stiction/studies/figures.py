@@ -308,7 +308,7 @@ def _words(name: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    needs, why = "one of " + ", ".join(StudyFigures.NAMES), "these are the figures of a study."
+    needs, why = "one of " + ", ".join(StudyFigures.NAMES), "a study has these figures."
     return explain("plot", f"figure {name!r}", needs, why, nearest(name, StudyFigures.NAMES))
 
 

@@ -139,7 +139,7 @@ def lyapunov_exponents(
     start, end = numbers(f"{where}.t_span", t_span, size=2, per="end", why=why, try_=try_).tolist()
     if not start < end:
         raise ModelError(f"{where}.t_span", repr(t_span), "an end after the start", why, try_)
-    why, try_ = "a motion approaches its attractor first.", "leave it out."
+    why, try_ = "a motion approaches its attractor first.", "leave this value out."
     settle = _SETTLING * (end - start) if settle is None else settle
     settle = number(f"{where}.settle", settle, rule="positive", why=why, try_=try_)
     if not start + settle < end:

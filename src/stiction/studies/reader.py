@@ -157,7 +157,7 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
     if not isinstance(log, bool):
         why = "with log = true the values are evenly spaced in the logarithm."
         where = f"fields.{path}.log"
-        raise ScenarioError(where, repr(log), "true or false", why, "leave it out.")
+        raise ScenarioError(where, repr(log), "true or false", why, "leave `log` out.")
     return Range(value["from"], value["to"], value.get("count"), log)
 
 

@@ -398,13 +398,13 @@ def _check_run(
 ) -> None:
     """Raise an error for arguments of `Sweep.run` that are not admissible."""
     if workers is not None:
-        why, try_ = "each worker is one process.", "leave it out for all cores."
+        why, try_ = "each worker is one process.", "leave this value out for all cores."
         whole("workers", workers, least=1, most=4096, why=why, try_=try_)
     if chunk is not None:
-        why, try_ = "a chunk has at least one member.", "leave it out."
+        why, try_ = "a chunk has at least one member.", "leave this value out."
         whole("chunk", chunk, least=1, most=1_000_000, why=why, try_=try_)
     if engine not in ("local", "dask"):
-        needs, why = '"local" or "dask"', "these are the two engines."
+        needs, why = '"local" or "dask"', "a study has these two engines."
         raise ScenarioError("engine", repr(engine), needs, why, 'take "local".')
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         got, needs = f"{shard[0]}/{shard[1]}", "i/n with i from 1 to n"

@@ -200,7 +200,7 @@ class Funnel(Record):
                 "Funnel.return_times",
                 repr(kind),
                 "one of " + ", ".join((*_ENDS.values(), "failed")),
-                "these are the ends of a future.",
+                "a future has one of these ends.",
                 "see `end_kind`.",
             )
         chosen = np.array([end == kind for end in self.end_kind])
@@ -256,7 +256,7 @@ def futures(
     """
     method = event_driven(system, method)
     x = _checked(system, x_star, horizon)
-    why, try_ = "a grid needs both of its ends.", "leave it out."
+    why, try_ = "a grid needs both of its ends.", "leave this value out."
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
         whole(f"futures.{name}", value, least=2, why=why, try_=try_)
     # memory: both futures of every exit at all times

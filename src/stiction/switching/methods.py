@@ -37,8 +37,8 @@ _RTOL = Positive(
     least=1e-14,
     most=1e-2,
 )
-_ATOL = Positive("", "steps are as long as this tolerance allows.", "leave it out.")
-_MAX_STEP = Positive("", "a step has at most this length.", "leave it out.")
+_ATOL = Positive("", "steps are as long as this tolerance allows.", "leave this value out.")
+_MAX_STEP = Positive("", "a step has at most this length.", "leave this value out.")
 _POLICY = Part(
     "a policy selects a solution where several exist.",
     "leave `policy` out to stop at losses of determinism.",
@@ -131,5 +131,5 @@ def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> Eve
             "an EventDriven",
             "only the kernels of EventDriven can follow many trajectories.",
         )
-        raise ModelError("method", label_of(type(method)), needs, why, "leave it out.")
+        raise ModelError("method", label_of(type(method)), needs, why, "leave this value out.")
     return found

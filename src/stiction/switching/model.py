@@ -45,7 +45,7 @@ MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
 _MODE = Choice(
     tuple(MODES),
     "from a start on the surface, the solution may leave to either side or slide.",
-    "leave it out where the start is off the surface.",
+    "leave this value out where the start is off the surface.",
 )
 
 
@@ -442,7 +442,7 @@ class PiecewiseSmooth(SwitchingSystem):
     h_gradient: Callable[..., Any] | None = None
     scale: Sequence[float] | float | None = None
     parameters: Mapping[str, float] | Sequence[float] | Floats | None = None
-    stiff: Annotated[bool, Flag("steps are implicit or not.", "leave it out.")] = False
+    stiff: Annotated[bool, Flag("True takes implicit steps.", "leave this value out.")] = False
 
     def __post_init__(self) -> None:
         name = "PiecewiseSmooth"

@@ -212,7 +212,7 @@ def _checked(
         raise ModelError("smoothed_run.time", "times that do not rise", "rising times", why, try_)
     if x0 is None:
         return time, None
-    why, try_ = "the run starts at this state.", "leave it out for the start of the system."
+    why, try_ = "the run starts at this state.", "leave this value out for the start of the system."
     # with the clock of a flow or without it
     size = c.n if np.size(x0) == c.n else len(system.start_names)
     return time, numbers("smoothed_run.x0", x0, size=size, per="state", why=why, try_=try_)

@@ -67,12 +67,15 @@ _HINGES = Parts("hinges join parts.", "give a list of SpatialHinge objects.")
 _POINT = Components("m", "an end of the spring is fixed at this point of the part.")
 _PIN = Components("m", "the pin starts at this position.")
 _AXIS = Components(
-    "1", "the parts turn about this axis.", "give [0, 0, 1], or leave it out for a ball joint.",
+    "1", "the parts turn about this axis.", "give [0, 0, 1], or leave this value out for a ball "
+    "joint.",
     direction=True,
 )  # fmt: skip
-_SLIDES = Flag("True makes the hinge a slider, False a pin or a ball joint.", "leave it out.")
+_SLIDES = Flag(
+    "True makes the hinge a slider, False a pin or a ball joint.", "leave this value out."
+)
 _SPAN = Positive(
-    "m", "a moment across the axis is a bearing force times this distance.", "leave it out."
+    "m", "a moment across the axis is a bearing force times this distance.", "leave this value out."
 )
 _LAW = Part("the law bounds the tangential force of a contact.", "give Coulomb(0.5).")
 

@@ -163,7 +163,7 @@ class RecordedRun(TangentRun):
                     "Chain.gradients",
                     f"{one.now.steps} steps of {n} masses",
                     "steps that fit into 2 GiB",
-                    "all of them are recorded for the backward pass.",
+                    "all steps are recorded for the backward pass.",
                     "a shorter time span, or Chain.tangents.",
                 )
             self.recordings.append(_recording(size, p.order, n, laws))

@@ -89,7 +89,7 @@ def read_curve(
         raise ModelError("data", f"{path}, no file", "a file", why, try_)
     if decimal not in (None, ".", ","):
         why = "the decimal mark separates the integer part from the tenths."
-        try_ = "leave it out to infer it from the file."
+        try_ = "leave this value out to infer it from the file."
         raise ModelError("decimal", repr(decimal), "'.' or ','", why, try_)
     given: dict[str, Mapping[str, object]] = {"--unit": units or {}, "--column": columns or {}}
     for where, named in given.items():

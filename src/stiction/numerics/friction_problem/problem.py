@@ -127,7 +127,7 @@ class FrictionProblem:
         local = self.local
         why, try_ = (
             "the tolerance is relative to |q|; rounding errors are near 1e-15 of |q|.",
-            "leave it out for 1e-10.",
+            "leave this value out for 1e-10.",
         )
         tol = number("friction_problem.tol", tol, rule="positive", why=why, try_=try_)
         r = np.zeros_like(local.q)
@@ -692,5 +692,5 @@ def _singular(got: str) -> ModelError:
     return ModelError(
         "friction_problem.M", f"a singular matrix ({got})", "a nonsingular matrix",
         "M v = H r + f must determine all velocities, which needs a mass for each.",
-        "give each degree of freedom a mass, or leave it out of M and H.",
+        "give each degree of freedom a mass, or leave this degree of freedom out of M and H.",
     )  # fmt: skip

@@ -35,7 +35,7 @@ _PLACE = Finite(
 )
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
 _OPENS = Flag(
-    "True lets a contact open in tension; False lets it transmit tension.", "leave it out."
+    "True lets a contact open in tension; False lets it transmit tension.", "leave this value out."
 )
 _PROJECT = Flag("True moves the second rod until it touches the first.", "give True.")
 _MARGIN = Positive(

@@ -89,7 +89,7 @@ class RodOnPlane(Declared):
         for name in ("drag", "rotational_drag", "internal_damping"):
             if getattr(self.rod, name) > 0.0:
                 why = "the method for a plane has no damping but friction and impacts."
-                _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
+                _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave this value out.")
         if not np.isfinite(self.rod.section.radius):
             why = "the plane touches the surface of the rod."
             try_ = "give a CircularSection."

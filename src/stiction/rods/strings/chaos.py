@@ -153,7 +153,7 @@ def exponent(
     """
     for name, value in (("t_end", t_end), ("size", size), ("block", block)):
         why = "the neighbouring orbit is renormalised after each block."
-        remedy = "give 150.0." if name == "t_end" else "leave it out."
+        remedy = "give 150.0." if name == "t_end" else "leave this value out."
         number(f"exponent.{name}", value, rule="positive", why=why, try_=remedy)
     if field not in _FIELDS or t_end < 2.0 * block:
         got = f"field {field!r}, and t_end = {t_end / block:.3g} times `block`"

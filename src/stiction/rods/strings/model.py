@@ -46,7 +46,9 @@ _CONTACT = Finite("1", "the equations of the contact contain this number.", "giv
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
 _SHAPE = Part("the string starts with this shape or velocity.", _TRY_SHAPE, "a shape or None")
-_RESISTANCE = NonNegative("1", "a resistance dissipates energy.", "leave it out for ideal strings.")
+_RESISTANCE = NonNegative(
+    "1", "a resistance dissipates energy.", "leave this value out for ideal strings."
+)
 # bytes per node: four fields at two saved times at least, and work arrays
 _NODES = Count(2, "the fields are saved at this many points of each string.", each=1000)
 

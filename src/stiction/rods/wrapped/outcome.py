@@ -149,7 +149,7 @@ def _contacts_of(rods: Rods, name: str) -> tuple[Coulomb, bool]:
         raise ModelError("Rods.search", got, needs, why, try_)
     if search.restitution or search.tangential_restitution:
         got, needs = "restitution", "none"
-        why, try_ = "a step of an implicit method has no impact.", "leave it out."
+        why, try_ = "a step of an implicit method has no impact.", "leave this value out."
         raise ModelError("Rods.search.restitution", got, needs, why, try_)
     return search.friction, search.self_contact
 

@@ -481,7 +481,7 @@ class BoundaryConditions:
         if not largest > _ROUNDOFF * given:
             why, try_ = (
                 "the terms cancel, so that the condition constrains no displacement.",
-                "leave it out.",
+                "leave this condition out.",
             )
             raise ModelError("Linear.terms", description, "a sum that is not zero", why, try_)
         value = functools.partial(_scaled, condition.program, 1.0 / largest)

@@ -395,7 +395,7 @@ class LoadStepper:
         where: dict[str, object] = {"program_time": t, "from": t, "to": t}
         where["unstable_modes"] = now.reported
         ends = isinstance(getattr(self.method, "on_bifurcation", None), StopThere)
-        choice = "the run ended there" if ends else "the unstable path was followed"
+        choice = "the run ended at the bifurcation" if ends else "the unstable path was followed"
         # rounding decides the sign of a singular tangent's determinant
         state = (
             "is unstable"

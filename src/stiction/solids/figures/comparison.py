@@ -243,7 +243,10 @@ def _series(
             found[label] = points[:, 0], points[:, 1]
     if not found:
         needs = f"at least one run with a number for {name}"
-        why, try_ = "each point is this number of a run.", "take what='contact_length_force'."
+        why, try_ = (
+            "each point of the figure shows this number of one run.",
+            "take what='contact_length_force'.",
+        )
         raise ModelError(f"{_WHERE}.runs", f"runs without {name}", needs, why, try_)
     return found
 

@@ -39,7 +39,7 @@ _CURVE_MARGIN = 0.25
 _WHY_SIDES = "ContactAmong is a contact among several bodies."
 _SIDES = Parts(_WHY_SIDES, "give a list of Boundary, one of each body.")
 _REACH = NonNegative(
-    "m", "pairs of boxes within this distance at the start are active.", "leave it out."
+    "m", "pairs of boxes within this distance at the start are active.", "leave this value out."
 )
 
 

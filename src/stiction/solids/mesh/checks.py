@@ -320,7 +320,7 @@ def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None
     wrong = np.flatnonzero(~outer[cell, side])
     if wrong.size:
         got = f"edge {facets[wrong[0]].tolist()} between two cells"
-        raise ModelError(where, got, "edges with one cell", why, "leave it out.")
+        raise ModelError(where, got, "edges with one cell", why, "leave this edge out.")
 
 
 def check_chain(name: str, ends: Ints, closed: bool = False) -> None:

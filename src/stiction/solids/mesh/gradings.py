@@ -133,7 +133,7 @@ def rising(name: str, values: Floats | None, n: int) -> Floats:
     if values is None:
         return uniform(n)
     why = "the values are the ends of cells."
-    needs, try_ = f"{n + 1} rising values from 0 to 1", "leave it out for equal cells."
+    needs, try_ = f"{n + 1} rising values from 0 to 1", "leave this value out for equal cells."
     v = numbers(name, values, per="line between cells", why=why, try_=try_)
     got = f"{v.size} values"
     if v.size == n + 1:

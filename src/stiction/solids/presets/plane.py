@@ -78,7 +78,7 @@ _OVERLAP = Positive(
     needs=f"less than 2 - sqrt(3) = {_MOST_OVERLAP:.6g} [R]",
 )
 _THINNING = Flag("True lets tractions decrease as surfaces stretch.", "give True.")
-_MATERIAL = Part("the material is the constitutive law of the cap.", "leave it out.")
+_MATERIAL = Part("the material is the constitutive law of the cap.", "leave this value out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -44,7 +44,9 @@ _PART = Part(
 _BREAKS = Finite(
     "m", "the breaks bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )
-_SHAPE = Part("the shape maps the points of the swept body.", "leave it out, or give Dome(...).")
+_SHAPE = Part(
+    "the shape maps the points of the swept body.", "leave this value out, or give Dome(...)."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +96,7 @@ class SweptBody(Declared):
         reserved = [name for name in ENDS if name in self.mesh.boundaries]
         if reserved:
             got, needs = f"a boundary {reserved[0]!r}", "names other than 'back' and 'front'"
-            why, try_ = "these are the end faces of the sweep.", "rename the boundary."
+            why, try_ = "'back' and 'front' are the end faces of the sweep.", "rename the boundary."
             raise ModelError("SweptBody.mesh", got, needs, why, try_)
         if isinstance(self.shape, Dome):
             _check_ends(self.shape, self.mesh.points[:, 1])

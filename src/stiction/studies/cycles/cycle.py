@@ -198,9 +198,12 @@ def find_cycle(
         try_ = "use a system such as PiecewiseSmooth or Chain."
         raise ModelError(f"{where}.system", type(system).__name__, needs, why, try_)
     n, why = len(system.start_names), "shooting divides the orbit at this many nodes."
-    whole(f"{where}.nodes", nodes, least=1, most=_MOST_NODES, why=why, try_="leave it out.")
+    whole(f"{where}.nodes", nodes, least=1, most=_MOST_NODES, why=why, try_="leave this value out.")
     if period is not None and not callable(period):
-        why, try_ = "the force repeats after this period.", "leave it out for an autonomous system."
+        why, try_ = (
+            "the force repeats after this period.",
+            "leave this value out for an autonomous system.",
+        )
         period = number(f"{where}.period", period, rule="positive", why=why, try_=try_)
     if callable(period):
         why, try_ = (
@@ -210,7 +213,7 @@ def find_cycle(
         number(f"{where}.period(system)", period(system), rule="positive", why=why, try_=try_)
     why, try_ = (
         "a first run of this duration approaches the orbit.",
-        "leave it out, or for example 60.0.",
+        "leave this value out, or for example 60.0.",
     )
     settle = number(f"{where}.settle", settle, rule="nonnegative", why=why, try_=try_)
     if isinstance(guess, Cycle):

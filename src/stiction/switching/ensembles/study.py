@@ -217,7 +217,7 @@ class EnsembleResult:
                     "EnsembleResult.ended",
                     repr(end),
                     "one of " + ", ".join(dict.fromkeys(self.ends)),
-                    "these are the ends of a trajectory.",
+                    "a trajectory has one of these ends.",
                     "see `ends`.",
                 )
         good = np.array([end in ends for end in self.ends])
@@ -237,7 +237,7 @@ class EnsembleResult:
                 "EnsembleResult.return_times",
                 repr(kind),
                 "one of " + ", ".join(self.kinds),
-                "these are the kinds of events.",
+                "an event has one of these kinds.",
                 "see `kinds`.",
             )
         return self.first[:, self.kinds.index(kind)].copy()
@@ -419,7 +419,7 @@ def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: 
             f"an array of shape {given.shape}",
             f"1, -1, 0 or NaN in the shape ({n_starts}, {m})",
             "each start has one sign per surface.",
-            "leave it out for the admissible signs.",
+            "leave this value out for the admissible signs.",
         )
     return given
 

@@ -126,7 +126,7 @@ def continue_equilibrium(
     Verified by: tests/exact/test_equilibria_of_flows.py::test_branches_of_linear_flows
     """
     where = "continue_equilibrium"
-    why, try_ = "this number bounds the work.", "leave it out."
+    why, try_ = "this number bounds the work.", "leave this value out."
     whole(f"{where}.max_points", max_points, least=2, most=_MOST_POINTS, why=why, try_=try_)
     why = "a step has a positive arclength."
     number(f"{where}.step", step, rule="positive", why=why, try_=try_)

@@ -269,7 +269,7 @@ def find_equilibrium(
         words = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
         if len(words) != m or any(word not in [*MODES] for word in words):
             needs, why = f"{m} of '+', '-' and 'slide'", "each surface has a mode."
-            raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave it out.")
+            raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave this value out.")
         sides = np.array([MODES[word] for word in words])
     problem = Balance(system, sides)
     u = _solved(problem, np.concatenate([x, np.zeros(problem.sliding.size)]))

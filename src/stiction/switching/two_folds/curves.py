@@ -331,7 +331,7 @@ def continue_boundary(
     _check_steps(where, make_system, step, max_points)
     if boundary not in list(BOUNDARIES):
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
-        why = "these are the boundaries between the cases of two-folds."
+        why = "the cases of two-folds have these boundaries."
         try_ = nearest(str(boundary), BOUNDARIES)
         raise ModelError(f"{where}.boundary", repr(boundary), needs, why, try_)
     box = _spans(where, spans, start, 2)

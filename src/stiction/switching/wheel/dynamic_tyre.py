@@ -266,7 +266,7 @@ class DynamicTyreWheel(Declared):
         name, why, try_ = (
             "integrate.longest_step",
             "time advances by at most this step.",
-            "leave it out.",
+            "leave this value out.",
         )
         step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
         name, why, try_ = (
@@ -570,7 +570,7 @@ def lyapunov_exponent(
     for name, value in (("window", window), ("displacement", displacement)):
         why, try_ = (
             "growth is measured over this window and from this displacement.",
-            "leave it out.",
+            "leave this value out.",
         )
         number(f"lyapunov_exponent.{name}", value, rule="positive", why=why, try_=try_)
     state = _checked(start, [0.0, window])[0]

@@ -175,7 +175,7 @@ def funnel_exits(
             "funnel_exits",
             f"none of {count} points comes from a two-fold, for r in [{r_low:.6g}, {r_high:.6g})",
             "points of an escaping region whose orbits come from a two-fold",
-            "these are the exits.",
+            "the exits are points of this kind.",
             "take more points, or r closer to that of a two-fold of case 1.",
         )
     return Escapes(x[from_two_fold].copy(), -ends.time[from_two_fold], float(from_two_fold.mean()))

@@ -38,14 +38,15 @@ Flags = npt.NDArray[np.bool_]
 # a start off the surface, from which the wheel slips, slides and reaches the two-fold
 _START = (0.2, 0.1, -0.95)
 
-_TRY = "leave it out for the paper's value."
+_TRY = "leave this value out for the paper's value."
 _WHY_LINE = "positions are taken on the line h = g = 0."
 _FORM = Flag(
-    "the flag chooses one of two forms of the equations.", "leave it out for the paper's form."
+    "the flag chooses one of two forms of the equations.",
+    "leave this value out for the paper's form.",
 )
 _TYRE = Part(
     "the tyre gives the force and the moment on the wheel.",
-    "leave it out for the paper's law.",
+    "leave this value out for the paper's law.",
     "None, a SimplifiedTyre or a StretchedString",
 )
 
@@ -313,7 +314,7 @@ class WheelOnTurntable(SwitchingSystem):
         for field in {"kappa", "k2"} & others.keys():
             why = "the two-fold determines kappa and k2."
             raise ModelError(
-                f"{name}.{field}", repr(others[field]), "no value", why, "leave it out."
+                f"{name}.{field}", repr(others[field]), "no value", why, "leave this value out."
             )
         wheel = cls(**others)
         wheel.only_for_the_paper_law("at_two_fold")
