@@ -64,7 +64,7 @@ def test_a_loss_without_a_future(run):
     assert "choice" not in text
     assert "choice" not in repr(end)
     both = Determinism([*several, end])
-    assert both.words == "the model has more than one solution, and at the end none"
+    assert both.words == "the model has more than one solution, and no solution at the end"
     assert both.words in both._repr_html_()
 
 
