@@ -114,7 +114,7 @@ class RigidBody(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.shape, HalfPlane):
-            why, try_ = "a half plane has no finite mass.", "give it to a Support."
+            why, try_ = "a half plane has no finite mass.", "give the half plane to a Support."
             raise ModelError("RigidBody.shape", "a HalfPlane", "a finite shape", why, try_)
         if not 0.0 < self.moment_of_inertia < math.inf:
             got = f"a moment of inertia of {self.moment_of_inertia:g} kg m^2"

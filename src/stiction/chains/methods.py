@@ -61,7 +61,7 @@ _REPLAY = Flag(
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(
     "",
-    "outside this range the scheme is unstable, or creates energy.",
+    "for other values the scheme is unstable, or creates energy.",
     "give 0.5 for the least numerical dissipation, or 1.0 for the most. RegularizedTheta takes "
     "values below 1/2.",
     least=0.5,
@@ -305,7 +305,7 @@ class RegularizedTheta(Method):
     theta: Annotated[float, _THETA]
     smoothing: Annotated[float, _SMOOTHING]
     shape: Annotated[SmoothSign, _SHAPE] = field(default_factory=SquareRootSign)
-    line_search: Annotated[bool, Flag("Newton steps are shortened or not.", "give True.")] = True
+    line_search: Annotated[bool, Flag("True lets Newton steps be shortened.", "give True.")] = True
     max_iterations: Annotated[int, Limit(most=1_000_000)] = 50
     tolerance: Annotated[float, _TOLERANCE] = 1e-13
     onset_at: Annotated[float, _ONSET] = 10.0

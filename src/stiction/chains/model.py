@@ -70,7 +70,7 @@ _LOAD = Part("the load is an object with its own fields.", "for example Ramp(rat
 _SUPPORTS = Choice(
     tuple(_SIDES),
     "an end of the chain is either held by a wall through a spring or free.",
-    '"left" is the chain of the paper: wall beside mass 1, mass n free.',
+    'give "left" for the chain of the paper, with a wall beside mass 1 and a free mass n.',
 )
 _LOAD_VECTOR = Finite(
     "1", "the load vector distributes the load over the masses.", _TRY_N, per="mass"

@@ -20,7 +20,7 @@ from stiction.numerics.checks import number
 
 __all__ = ["BranchChoice", "SlideFrom", "SlipAtGrazing", "StayStuck"]
 
-_TIME = Finite("s", "from then on the chain may slip.", "for example SlideFrom(time=0.0).")
+_TIME = Finite("s", "from this time on the chain may slip.", "for example SlideFrom(time=0.0).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -202,7 +202,10 @@ class _BackwardMotion:
             got, try_ = "no friction and no force on any mass", "give a law with mu > 0."
         if got:
             needs = "a plate at rest, and friction on at least one mass"
-            why = "otherwise the chain cannot reach this equilibrium in finite time."
+            why = (
+                "on a moving plate, or without friction, no motion of the chain ends at this "
+                "equilibrium in finite time."
+            )
             raise ModelError("reach.chain", got, needs, why, try_)
 
     def integrate(self, wanted: float | None) -> float:

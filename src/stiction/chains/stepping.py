@@ -84,7 +84,7 @@ class ChainStepper:
     ) -> None:
         if not chain.law.sticks:
             why, try_ = (
-                "ChainStepper steps from event to event.",
+                "ChainStepper steps from one event of stick or slip to the next.",
                 "take a law with stick: Coulomb(0.3).",
             )
             needs = "a set-valued law, whose friction in stick has any value up to a bound"

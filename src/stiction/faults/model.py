@@ -55,7 +55,8 @@ _SURFACE = Choice(
     "leave this value out for a free surface.",
 )
 _POISSON = Finite(
-    "", "the strain energy of a body is positive between these bounds.", "give 0.25.",
+    "", "the strain energy of a body is positive for -1 < nu < 1/2, and nu = 1/2 is the "
+    "incompressible limit.", "give 0.25.",
     above=-1.0, most=0.5,
 )  # fmt: skip
 _INJECTION = Part(

@@ -154,7 +154,9 @@ def _check_laws(asked: Asked) -> None:
             "--force-of or --along",
             "these options name saved quantities of a scenario's run.",
         )
-        try_ = "leave them out: the slip of a law is imposed, or driven by --rig-stiffness."
+        try_ = (
+            "leave these options out: the slip of a law is imposed, or driven by --rig-stiffness."
+        )
         raise ModelError("--law", got, "neither of these options", why, try_)
 
 

@@ -61,7 +61,10 @@ class Free(Declared):
             got, why = f"{self.low:g} to {self.high:g}", "no value lies between these bounds."
             raise ModelError("Free.low", got, "low < high", why, "leave the bounds out.")
         if self.start is not None and not self.low <= self.start <= self.high:
-            needs, why = f"from {self.low:g} to {self.high:g}", "a start lies within its bounds."
+            needs, why = (
+                f"a number from {self.low:g} to {self.high:g}",
+                "a start lies within its bounds.",
+            )
             raise ModelError("Free.start", self.start, needs, why, "leave `start` out.")
 
 
@@ -175,4 +178,4 @@ class Simulated(Rig):
             if not (isinstance(given, str) and PLACE.fullmatch(given)):
                 where, needs = f"Simulated.{name}", "a name, or a name with an index such as x[0]"
                 why = "this field names a saved quantity of the run."
-                raise ModelError(where, repr(given), needs, why, 'try "x[0]".')
+                raise ModelError(where, repr(given), needs, why, 'give "x[0]".')

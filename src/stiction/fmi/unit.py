@@ -94,7 +94,7 @@ class ChainUnit:
     def _set(self, name: str, value: float) -> None:
         if self._runs:
             why = "a parameter of the chain is fixed while the chain moves."
-            try_ = "set it before the simulation begins."
+            try_ = "set the parameter before the simulation begins."
             raise ModelError(name, f"{value!r} during the simulation", "no change", why, try_)
         self._given[name] = float(value)
         self._stepper = None

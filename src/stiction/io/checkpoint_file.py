@@ -103,7 +103,7 @@ class FileCheckpoint:
             self.saved = True
         except OSError as error:
             got, needs = error.strerror or str(error), "a file that can be written"
-            why = "the state of a long run is saved there, so that it can be resumed."
+            why = "the state of a long run is saved in this file, so that the run can be resumed."
             if self._warn is None:
                 try_ = "free space on the disk; --resume continues from the last checkpoint."
                 raise StoreError(str(self.path), got, needs, why, try_) from error

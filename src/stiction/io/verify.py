@@ -165,8 +165,10 @@ def refusal(verdict: Verdict) -> StoreError:
             f"restore the files from a backup, or run: stiction run {again} --out another folder."
         )
     if verdict.summary is not None:
-        try_ += " If you changed them yourself, --unverified (load(..., unverified=True)) reads "
-        "the run."
+        try_ += (
+            " If you changed the files yourself, --unverified (load(..., unverified=True)) reads "
+            "the run."
+        )
     return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 

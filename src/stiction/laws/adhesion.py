@@ -43,7 +43,7 @@ _STRENGTH = 2.0 * math.sqrt(5.0) / 9.0
 _WORK = 15.0 ** (1.0 / 3.0) / 8.0
 
 _TRY_CONSTANTS = (
-    "solids in air have 1e-20 to 1e-18 J and a few 1e-10 m; or use "
+    "give `hamaker` from 1e-20 to 1e-18 J and `r0` of a few 1e-10 m, as for solids in air; or use "
     "LennardJones.from_strength(max_tension, work_of_adhesion)."
 )
 _HAMAKER = Positive("J", "without attraction there is no adhesion.", _TRY_CONSTANTS)

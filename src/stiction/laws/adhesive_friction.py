@@ -33,8 +33,8 @@ _WHY_MU = "a negative threshold would push the body along and create energy."
 _TRY_MU = "give a number >= 0, or use Frictionless()."
 _MU = NonNegative("1", _WHY_MU, _TRY_MU)
 _WHY_CUT = (
-    "below this range friction would need a very large pressure; above it friction would act far "
-    "outside the contact area, or be negative."
+    "for smaller values friction would need a very large pressure; for larger ones friction "
+    "would act far outside the contact area, or be negative."
 )
 _TRY_CUT = "give 1 for friction in the whole contact area, or 0 for friction under pressure alone."
 _SHARPNESS = Positive(
@@ -486,7 +486,7 @@ class UserThreshold(AdhesiveFriction):
         if not good.all():
             bad = gaps[int(np.argmin(good))]
             got = f"no finite s >= 0 with a finite slope at the gap {bad:.6g} m"
-            needs = "one at every gap between those of `probe`"
+            needs = "a finite s >= 0 with a finite slope at every gap between those of `probe`"
             try_ = "bound the function from below, or narrow `probe`."
             raise ModelError("UserThreshold.function", got, needs, _WHY_MU, try_)
         return np.concatenate([[3.0, low, (high - low) / (count - 1)], values, slopes])

@@ -507,7 +507,7 @@ def check_order(law: object, larger: str, smaller: str, why: str, beside: str = 
     where = f"{type(law).__name__}.{larger}"
     sizes = {one.size for one in (above, below) if one.ndim}
     if len(sizes) > 1:
-        got = f"{above.size} values with {below.size} of {smaller}"
+        got = f"{above.size} values beside {below.size} values of {smaller}"
         needs, reason = "lists of one length, or one number", "each contact has both coefficients."
         raise ModelError(where, got, needs, reason, "give one number per contact.")
     above, below = np.broadcast_arrays(np.atleast_1d(above), below)

@@ -447,12 +447,12 @@ class BoucWen(_Deflecting):
         super().__post_init__()
         if np.any(np.abs(np.asarray(self.gamma)) > np.asarray(self.beta)):
             got, needs = f"{self.gamma} with beta = {self.beta}", "|gamma| <= beta"
-            why = "otherwise a small cycle of slip gives back more energy than it took."
+            why = "with |gamma| > beta a small cycle of slip gives back more energy than it took."
             try_ = "give gamma = 0, or gamma = beta for elastic unloading."
             raise ModelError("BoucWen.gamma", got, needs, why, try_)
         if np.any(np.asarray(self.beta) + np.asarray(self.gamma) <= 0.0):
             got, needs = f"beta = {self.beta}, gamma = {self.gamma}", "beta + gamma > 0"
-            why = "otherwise friction has no finite limit in steady slip."
+            why = "with beta + gamma <= 0 friction has no finite limit in steady slip."
             raise ModelError("BoucWen.gamma", got, needs, why, "give a larger gamma.")
         level = np.asarray(self.a) / (np.asarray(self.beta) + np.asarray(self.gamma))
         _within(self, level ** (1.0 / self.power))

@@ -106,7 +106,9 @@ class Figures(Animated):
         """
         got, needs = f"a run of {self.run.system_name!r}", "a run of a system that has an animation"
         why = "each system defines its own animation, and this one has none."
-        raise ModelError("animate", got, needs, why, f"draw: {', '.join(self.NAMES)}.")
+        raise ModelError(
+            "animate", got, needs, why, f"draw one of the figures {', '.join(self.NAMES)}."
+        )
 
     def __call__(self, *_args: object, **_options: object) -> NoReturn:
         """Refuse `run.plot()`: each figure is a separate method."""

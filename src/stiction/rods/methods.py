@@ -38,8 +38,8 @@ _WHY_STEP = "an explicit scheme takes steps of this length."
 _LEAPFROG_STEP = Positive(
     "s", _WHY_STEP, "leave this value out for a fraction of the stability limit."
 )
-_PLANE_STEP = Positive("s", _WHY_STEP, "leave this value out for a quarter of the limit.")
-_WHY_FRACTION = "beyond the limit the fastest wave of the elements grows without bound."
+_PLANE_STEP = Positive("s", _WHY_STEP, "leave this value out for a quarter of the stability limit.")
+_WHY_FRACTION = "beyond the stability limit the fastest wave of the elements grows without bound."
 _FRACTION = Positive("1", _WHY_FRACTION, "give 0.5.", most=1.0)
 _PLANE_FRACTION = Positive("1", _WHY_FRACTION, "give 0.25.", most=1.0)
 _SHAKE = Flag("True constrains the gaps of contacts.", "give True.")

@@ -36,7 +36,7 @@ CONTACT_CURVE = Choice(
     "contact points lie on this curve along the axis of the rod.",
     "leave this value out for the spline.",
 )
-_WHY = "a system of rods consists of such objects."
+_WHY = "a system of rods consists of rods, contacts, a search and partners."
 _RODS = Parts(
     "a system of rods has at least one rod.", "give a list of CosseratRod objects.", least=1
 )

@@ -109,7 +109,7 @@ _ELEMENTS = Count(
 _LENGTH = Positive(
     "m", "the axis has this rest length.", "leave this value out for an unstretched rod."
 )
-_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave this value out for none."
+_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave this value out for no damping."
 DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
 DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
 _ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)

@@ -189,5 +189,5 @@ def _refused(what: str, got: str) -> ModelError:
         got,
         f"a finite number above {sys.float_info.min:.0e} in floating point",
         "this quantity follows from the lengths, the stiffness and the density of the rod.",
-        "give these in SI units.",
+        "give lengths, stiffness and density in SI units.",
     )

@@ -46,7 +46,7 @@ _TRY_POINTS = "give times = [0, 1] and values = [0, 2], as many values as rising
 _TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
 _VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
 _POINT = Components("m", "the node nearest to this point is chosen.", counts=(2, 3))
-_CONTACT = Count(0, "contacts are counted from 0.", "give the index in the list.")
+_CONTACT = Count(0, "contacts are counted from 0.", "give the index of the contact in the list.")
 _ABOUT = Components("m", "moments are reported about this point.", counts=(2, 3))
 
 # checks of the fields of conditions: place, component and program
@@ -55,11 +55,15 @@ WHERE = Part(
     "for example Boundary(0, 'bottom').",
     "a Boundary, a Nearest node or a Rigid partner",
 )
-_LOADED = Part("a force acts on a node or on a rigid partner.", "give Nearest(...) or Rigid(...).")
-_WHY_COMPONENT = "0 is x, 1 is y, and in space 2 is z."
+_LOADED = Part(
+    "a force acts on a node or on a rigid partner.",
+    "give Nearest(...) or Rigid(...).",
+    "a Nearest node or a Rigid partner",
+)
+_WHY_COMPONENT = "component 0 is x, 1 is y, and in space 2 is z."
 _TRY_COMPONENT = "give 1 for the vertical."
 COMPONENT = Count(0, _WHY_COMPONENT, _TRY_COMPONENT, most=2)
-PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
+PLANE_COMPONENT = Count(0, "component 0 is x, 1 is y.", _TRY_COMPONENT, most=1)
 PROGRAM = Part("the prescribed value follows a program over time.", "give Program([0, 1], [0, 2]).")
 
 # checks of the fields of stages
@@ -69,7 +73,7 @@ _CONDITIONS = Parts(
 )
 _STEPS = Count(
     1,
-    "the stage is divided into this many steps.",
+    "a stage has this many load steps, or saved states.",
     "leave this value out, or give 20.",
     most=10_000_000,
 )
@@ -275,5 +279,5 @@ class Stage(Declared):
 
 def ramp(value: float) -> Program:
     """Return the program from zero at time 0 to `value` at time 1."""
-    v = number("ramp", value, why="it is the last value of the program.", try_="give a number.")
+    v = number("ramp", value, why="the program ends with this value.", try_="give a number.")
     return Program((0.0, 1.0), (0.0, v))

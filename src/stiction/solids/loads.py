@@ -33,7 +33,7 @@ _STIFFNESS = Positive(
     "use Driven for a rigid connection.",
 )
 _TURNED = Part(
-    "rigid circles rotate.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
+    "only rigid circles rotate.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
 )
 
 

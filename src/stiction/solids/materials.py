@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 # smallest modulus whose powers do not underflow [Pa]
 _LEAST = 1e-100
 _WHY_YOUNG = "a body without stiffness has no unique equilibrium."
-_WHY_POISSON = "outside these bounds the strain energy is not positive."
+_WHY_POISSON = "for other values the strain energy is not positive."
 
 YOUNG = Positive(
     "Pa",

@@ -230,7 +230,10 @@ class Assembled(Declared):
         dim = 2 if isinstance(self.bodies[0], Body) else 3
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
-                got, needs = f"{len(place.about)} coordinates", f"{dim}, one per dimension"
+                got, needs = (
+                    f"{len(place.about)} coordinates",
+                    f"{dim} coordinates, one per dimension",
+                )
                 reason = "the moment of the reaction is taken about this point."
                 try_ = "leave this value out for the moment about the origin."
                 raise ModelError("Reaction.about", got, needs, reason, try_)

@@ -330,7 +330,11 @@ def write_study_figures(
     Verified by: tests/unit/studies/test_figures.py::test_the_default_set_is_written
     """
     if not study.members:
-        got, needs, try_ = "a study without members", "one or more", "run the same sweep again."
+        got, needs, try_ = (
+            "a study without members",
+            "one member or more",
+            "run the same sweep again.",
+        )
         raise ModelError("plot", got, needs, "the study ended before its members were saved.", try_)
     figures = study.plot
     wanted = list(what) or list(figures.default)

@@ -112,7 +112,9 @@ def _scenario(table: Table, beside: Path) -> Any:
     name = table["scenario"]
     if not isinstance(name, str):
         why = "a study solves one scenario many times."
-        raise ScenarioError("scenario", repr(name), "a name or a file", why, "put it in quotes.")
+        raise ScenarioError(
+            "scenario", repr(name), "a name or a file", why, "put the name in quotes."
+        )
     if name.endswith(".toml") and not Path(name).is_absolute():
         return read_scenario(beside / name, changes)
     return read_scenario(name, changes)
@@ -175,7 +177,7 @@ def _whole(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
         why = "each member saves its states at this many times."
         needs = "a whole number"
-        raise ScenarioError("trajectories", repr(given), needs, why, "0 saves none.")
+        raise ScenarioError("trajectories", repr(given), needs, why, "give 0 to save no states.")
     return given
 
 

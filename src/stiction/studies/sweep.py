@@ -141,7 +141,7 @@ class Sweep(Record):
         if self.trajectories != 0:
             why, try_ = (
                 "each member saves its states at this many times.",
-                "for example 200; 0 saves none.",
+                "for example 200, or 0 for no states.",
             )
             each = 8.0 * (self.scenario.system.state_size + 1)
             where = "Sweep.trajectories"
@@ -328,7 +328,7 @@ def _scenario(sweep: Sweep) -> Scenario:
         if sweep.t_span is None:
             why = "a system has no end time."
             try_ = "for example t_span=(0.0, 8.0)."
-            raise ScenarioError("Sweep.t_span", "nothing", "start and end", why, try_)
+            raise ScenarioError("Sweep.t_span", "nothing", "a start and an end", why, try_)
         start, end = sweep.t_span
         method = sweep.method or default_method(given)
         return Scenario(given, method, float(end), float(start))
@@ -376,7 +376,9 @@ def _check_comparable(path: str, column: Array) -> None:
                     "numbers and splines"
                 )
                 why = "members with equal values are solved once."
-                raise ScenarioError("Sweep.fields", got, needs, why, "give them other names.")
+                raise ScenarioError(
+                    "Sweep.fields", got, needs, why, "give the functions other names."
+                )
 
 
 def _check_whole(function: str, shard: tuple[int, int] | None) -> None:

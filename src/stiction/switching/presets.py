@@ -51,7 +51,10 @@ _SPRINGS = NonNegative(
 _FORCES = NonNegative("N", _WHY_FRICTION, _TRY_EACH, per="block", size=2)
 _MU = NonNegative("1", _WHY_FRICTION)
 _PRESS = NonNegative("N", "a contact force is compressive.")
-_DROP = Positive("m/s", "friction that jumps at zero slip is no Filippov field; see StaticKinetic.")
+_DROP = Positive(
+    "m/s",
+    "friction that jumps at zero slip defines no Filippov field; StaticKinetic has such a jump.",
+)
 
 
 @functools.cache
@@ -176,7 +179,7 @@ class RelayFeedback(SwitchingSystem):
 
     order: Annotated[int, _ORDER] = 3
     pole: Annotated[float, Finite("1", "the poles of the plant are at -pole.")] = 1.0
-    gain: Annotated[float, Positive("1", "a gain of the other sign is no feedback.")] = 1.0
+    gain: Annotated[float, Positive("1", "a gain <= 0 gives no negative feedback.")] = 1.0
     matrix: Sequence[float] | None = None
     input: Sequence[float] | None = None
     output: Sequence[float] | None = None
@@ -356,10 +359,13 @@ class TwoBlockStickSlip(SwitchingSystem):
 
     mass: Annotated[Sequence[float] | float, _MASSES] = 1.0
     stiffness: Annotated[Sequence[float] | float, _SPRINGS] = 1.0
-    coupling: Annotated[float, NonNegative("N/m", "a spring between blocks pulls back.")] = 1.2
+    coupling: Annotated[
+        float,
+        NonNegative("N/m", "a spring between the blocks opposes their relative displacement."),
+    ] = 1.2
     friction: Annotated[Sequence[float] | float, _FORCES] = (1.0, 1.3)
     kinetic: Annotated[Sequence[float] | float | None, _FORCES] = (0.6, 0.8)
-    v_scale: Annotated[float, Positive("m/s", "friction drops over some slip speed.")] = 0.5
+    v_scale: Annotated[float, Positive("m/s", "friction decreases over this slip speed.")] = 0.5
     belt_speed: Annotated[float, Finite("m/s", _WHY_BELT)] = 0.2
     x0: Sequence[float] | None = None
     mode: str | None = None

@@ -102,7 +102,11 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
         word = str(name)
         if not word.isidentifier() or keyword.iskeyword(word) or word.startswith("_"):
             raise ModelError(
-                where, repr(name), "identifiers of Python, no keywords, without first _", why, try_
+                where,
+                repr(name),
+                "Python identifiers that are no keywords and do not begin with _",
+                why,
+                try_,
             )
     return {n: number(f"{where}[{n!r}]", v, why=why, try_=try_) for n, v in given.items()}
 
@@ -355,7 +359,7 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool, a
     """
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
     why = "the function is called once at the initial state x0 as a check."
-    try_ = "call it with x0 yourself; each component of a result must be one number."
+    try_ = "call the function with x0 yourself; each component of a result must be one number."
     try:
         # values that are not finite are refused below, with a better message than NumPy's warning
         with np.errstate(all="ignore"):

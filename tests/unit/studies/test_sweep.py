@@ -354,7 +354,7 @@ def test_shards_make_the_whole(sweep, tmp_path):
         ({"design": "grid"}, "a design"),
         ({"trajectories": 1}, "trajectories"),
         ({"results": 3}, "names of results"),
-        ({"scenario": st.Chain(mass=[1.0], stiffness=1.0)}, "start and end"),
+        ({"scenario": st.Chain(mass=[1.0], stiffness=1.0)}, "a start and an end"),
         ({"scenario": 3}, "a name, a file"),
     ],
 )

@@ -111,7 +111,10 @@ class SpatialBody(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.shape, HalfSpace):
-            why, try_ = "a half space has no finite mass.", "give it to a SpatialSupport."
+            why, try_ = (
+                "a half space has no finite mass.",
+                "give the half space to a SpatialSupport.",
+            )
             raise ModelError("SpatialBody.shape", "a HalfSpace", "a finite shape", why, try_)
         if self.inertia is not None:
             object.__setattr__(self, "inertia", _checked_inertia(self.inertia))

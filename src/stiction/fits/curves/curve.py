@@ -95,8 +95,8 @@ class Curve(Record):
     def _check_together(self) -> None:
         """Raise an error if no motion is given, times do not increase, or the force is constant."""
         if self.displacement is None and self.velocity is None:
-            needs, why = "displacement or velocity", "the friction force depends on the motion."
-            raise ModelError("Curve", "neither", needs, why, _TRY)
+            needs, why = "at least one of them", "the friction force depends on the motion."
+            raise ModelError("Curve", "neither displacement nor velocity", needs, why, _TRY)
         if self.time is not None:
             steps = np.diff(np.asarray(self.time))
             if not (steps > 0.0).all():

@@ -31,7 +31,7 @@ _LEAST_SEGMENTS = 4
 
 _WHY = "the motion of a rigid partner is prescribed."
 _VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
-_RADIUS = Positive("m", "without thickness it has no surface to roll on.", "give 0.02.")
+_RADIUS = Positive("m", "a partner without thickness has no surface to roll on.", "give 0.02.")
 _END = Components("m", "the axis joins two points.")
 _CENTRE = Components("m", "the middle of the sphere is at this point.")
 _POINT = Components("m", "the plane goes through this point, and turns about it.")

@@ -454,7 +454,7 @@ def breakdown(
             if ended in ("limit", "not finite"):
                 got = f"a run with step {step:g} in which {_ENDS[ended]} at t = {path.end:.6g}"
                 needs = "runs to their breakdown, or to t_end"
-                why = "the time of its breakdown is not known."
+                why = "the time of breakdown of this run is not known."
                 try_ = "give an earlier t_end or longer steps."
                 raise SolveError(explain("breakdown", got, needs, why, try_))
             runs.append((step, perturbation, path.end if ended else np.inf))

@@ -138,7 +138,7 @@ class RollingStrings(Declared):
             values.append(shape.slope(x, length, self.ends))
         if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
             why = "the shape needs a finite value at every point of the string."
-            raise ModelError(where, "values that are not finite", "numbers", why, _TRY_SHAPE)
+            raise ModelError(where, "values that are not finite", "finite numbers", why, _TRY_SHAPE)
         if len(values) == 2:
             self._check_jumps(where, shape, length)
             self._check_slope(where, shape, x[1:-1], values[1][1:-1], length)
@@ -150,7 +150,7 @@ class RollingStrings(Declared):
                 f"{y[0]:.3g} and {y[-1]:.3g} at the ends",
                 "0 at both ends",
                 "the ends are fixed.",
-                "take a shape that vanishes there, or periodic ends.",
+                "take a shape that vanishes at the ends, or periodic ends.",
             )
         if self.ends == "periodic" and abs(y[0] - y[-1]) > near:
             raise ModelError(

@@ -34,7 +34,9 @@ _AMPLITUDE = Finite("1", "the wave has this height.", _TRY)
 _PHASE = Finite("rad", "the phase shifts the wave on a circle.", _TRY)
 _MIDDLE = Finite("1", "the middle of the bump is at this position.", _TRY)
 _WIDTH = Positive(
-    "1", "the bump is zero outside at - width to at + width.", "give a positive width."
+    "1",
+    "the bump is zero outside the interval from at - width to at + width.",
+    "give a positive width.",
 )
 _HEIGHT = Finite("1", "the bump has this height in the middle.", _TRY)
 _PULLED = Finite("1", "the string is plucked at this position.", _TRY)
@@ -424,7 +426,7 @@ class UserShape(Shape):
                 "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
                 f"finite values of shape {x.shape}",
                 "the values are the shape or the velocity of a string.",
-                "call it with an array of positions to find the error.",
+                "call the function with an array of positions to find the error.",
             )
         return y
 

@@ -103,7 +103,10 @@ class VectorStrings(Declared):
             _refuse("angle", self.angle, needs, why, "give pi / 2.")
         for name in ("s1", "s2"):
             if not 0.0 < getattr(self, name) < self.length:
-                why, needs = "the contact is between the ends.", f"above 0, below {self.length:g} m"
+                why, needs = (
+                    "the contact is between the ends.",
+                    f"a position above 0 and below {self.length:g} m",
+                )
                 _refuse(name, getattr(self, name), needs, why, "give the middle.")
         for name in ("shape1", "shape2", "rate1", "rate2"):
             given = getattr(self, name)

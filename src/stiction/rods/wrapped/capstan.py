@@ -103,7 +103,10 @@ class Capstan(RodSystem):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.radius > self.drum_radius:
-            got, needs = f"{self.radius:.6g} m", f"at most that of the drum, {self.drum_radius:.6g}"
+            got, needs = (
+                f"{self.radius:.6g} m",
+                f"at most the radius of the drum, {self.drum_radius:.6g} m",
+            )
             why = "a rope bent around a thinner drum has strains of one half and more."
             raise ModelError("Capstan.radius", got, needs, why, "give a thinner rope.")
         if self.angle > _OWN_TURN and self.pitch < 2.0 * self.radius:

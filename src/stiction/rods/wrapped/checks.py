@@ -101,7 +101,7 @@ def _check_rod(rod: CosseratRod) -> None:
         if isinstance(getattr(rod, name), Turned):
             got, needs = "Turned", "Free, Pinned, Clamped or Driven"
             why, try_ = (
-                "the rotation of an end is given by an angular velocity here.",
+                "ends of wrapped rods rotate by a given angular velocity, not by a given angle.",
                 "give Driven(angular_velocity).",
             )
             raise ModelError(f"Rods.rods.{name}", got, needs, why, try_)
@@ -113,7 +113,10 @@ def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
         if not isinstance(partner, CylinderPartner | SpherePartner):
             continue
         if partner.radius < radius:
-            got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
+            got, needs = (
+                f"radius {partner.radius:.6g} m",
+                f"at least the radius of the rod, {radius:.6g} m",
+            )
             why = "a rod bent around a thinner body has strains of one half and more."
             where = f"Rods.partners[{i}].radius"
             raise ModelError(where, got, needs, why, "give a thicker body.")
@@ -186,8 +189,8 @@ def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:
         least = math.ceil(elements * float(turn[worst]) / MOST_TURN)
         got, needs = f"{elements} elements", f"at least {least}"
         why = f"at node {inner[worst] + 1} of rod {rod}, in contact, the axis turns by "
-        why += f"{turn[worst]:.3g} rad from one element to the next; at most {MOST_TURN:g} rad "
-        "is admissible."
+        why += f"{turn[worst]:.3g} rad from one element to the next; "
+        why += f"at most {MOST_TURN:g} rad is admissible."
         raise ModelError("Rods.rods.elements", got, needs, why, f"give {least}.")
 
 
@@ -237,7 +240,7 @@ def _check_turns(rod: CosseratRod) -> None:
     if depth > MOST_OVERLAP:
         distance = (2.0 - depth) * rod.section.radius
         got = f"axes {distance:.6g} m apart"
-        needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g}"
+        needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g} m"
         why = "turns do not touch each other without self_contact."
         raise ModelError("Rods.rods.centreline", got, needs, why, "give a larger pitch.")
 
@@ -248,7 +251,7 @@ def check_overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> None:
     if depth > MOST_OVERLAP:
         radius = rods[0].section.radius
         got = f"axes of two rods {(2.0 - depth) * radius:.6g} m apart"
-        needs = f"at least twice the radius, {2.0 * radius:.6g}"
+        needs = f"at least twice the radius, {2.0 * radius:.6g} m"
         why, try_ = "surfaces may touch, but not overlap.", "move a centreline."
         raise ModelError("Rods.rods.centreline", got, needs, why, try_)
 

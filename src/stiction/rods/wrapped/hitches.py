@@ -102,7 +102,10 @@ def hitch(
     points = _curve(a, post.radius, crossings, tail)
     needs = 2.0 * float(np.abs(points[:, 2]).max()) + 2.0 * a
     if length < needs:
-        got, why = f"{length:.6g} m long", "the turns lie beside each other on the post."
+        got, why = (
+            f"a post that is {length:.6g} m long",
+            "the turns lie beside each other on the post.",
+        )
         raise ModelError(
             "hitch.post", got, f"at least {needs:.6g} m", why, "give a post that is longer."
         )

@@ -110,7 +110,9 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
     why, try_ = "at larger angles a strand touches its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
-        raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
+        raise ModelError(
+            "laid_rope.lay", f"{lay:.6g} rad", f"an angle up to {_MOST_LAY:g} rad", why, try_
+        )
     why, try_ = "strands turn about the rope.", "give 1.0."
     number("laid_rope.turns", turns, rule="positive", why=why, try_=try_)
     if not getattr(section, "radius", 0.0) > 0.0:

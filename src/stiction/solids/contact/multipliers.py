@@ -182,11 +182,14 @@ class MultiplierPass(ContactPass):
         whole = self._at_nodes(rule, rule.functions, rule.weight, one)
         if not np.all(whole > 0.0):
             got = (
-                f"functions of boundary {contact.boundary.name!r} with a mean that is not positive"
+                f"shape functions of boundary {contact.boundary.name!r} with a mean that is not "
+                "positive"
             )
-            why = "the weighted gap of a node needs a function with a positive mean."
+            why = "the weighted gap of a node needs a shape function with a positive mean."
             try_ = "take linear elements, or splines, on this side."
-            raise ModelError("Contact.boundary", got, "functions with positive means", why, try_)
+            raise ModelError(
+                "Contact.boundary", got, "shape functions with positive means", why, try_
+            )
 
     def _check_pole(self, ball: RigidSphere) -> None:
         """Refuse contact where coordinates on the sphere are singular."""

@@ -238,7 +238,7 @@ class BoundaryConditions:
         parts = self.problem.parts
         if body >= len(parts):
             needs = f"a number below {len(parts)}"
-            why, try_ = "bodies are counted from 0.", "give the index in the list."
+            why, try_ = "bodies are counted from 0.", "give the index of the body in the list."
             raise ModelError(name, body, needs, why, try_)
 
     def faces(self, where: Boundary) -> list[Faces]:
@@ -541,7 +541,7 @@ class BoundaryConditions:
         if contact in self.rotations:
             other = self.rotations[contact][0]
             got = f"conditions {other} and {number} for the angle of one circle"
-            why, try_ = "a circle has one angle.", "leave one out."
+            why, try_ = "a circle has one angle.", "leave one of the two conditions out."
             raise ModelError("Solid.boundary_conditions", got, "one condition", why, try_)
         self.rotations[contact] = (number, condition)
 

@@ -191,5 +191,5 @@ def _compare(
                 f"{last.description}, a sum of {last.scale * needed:.6g}",
                 needs,
                 why,
-                "leave one of them out, or name smaller boundaries: Mesh.split.",
+                "leave one of these conditions out, or name smaller boundaries: Mesh.split.",
             )

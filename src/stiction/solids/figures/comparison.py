@@ -112,7 +112,10 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
         return [run.system_name for run in runs]
     if isinstance(labels, str) or len(labels) != len(runs):
         needs = f"{len(runs)} labels, one per run"
-        why, try_ = "the legend names every run.", "leave them out for the names of the systems."
+        why, try_ = (
+            "the legend names every run.",
+            "leave `labels` out for the names of the systems.",
+        )
         raise ModelError(_WHERE + ".labels", repr(labels), needs, why, try_)
     return [str(label) for label in labels]
 

@@ -103,7 +103,7 @@ def clean_cells(value: object, count: int) -> Ints:
     shaped = cells.ndim == 2 and cells.shape[0] > 0 and cells.shape[1] in (3, 4, 6, 9)
     if not shaped or cells.dtype.kind not in "iu":
         why = "cells are triangles or quadrilaterals, listed by the numbers of their nodes."
-        try_ = "convert the mesh, quadrilaterals of eight nodes by adding their centre."
+        try_ = "convert the mesh; add the centre node to quadrilaterals of eight nodes."
         got = f"an array {cells.shape} of {cells.dtype}"
         raise ModelError("Mesh.cells", got, needs, why, try_)
     cells = cells.astype(np.int64)
@@ -217,7 +217,7 @@ def _check_corners(points: Floats, cells: Ints) -> None:
         got = f"{int(bad.sum())} inverted or flat cells, the first is number {at} "
         got += _near(points, cells[at, : 3 if triangle[at] else 4])
         why = "nodes of a cell are listed counter-clockwise, and its angles are below 180 degrees."
-        try_ = "reverse the order of its nodes, or repair the mesh."
+        try_ = "reverse the order of the nodes of this cell, or repair the mesh."
         needs = "convex cells with counter-clockwise nodes"
         raise ModelError("Mesh.cells", got, needs, why, try_)
 
@@ -310,7 +310,10 @@ def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None
     inside[inside] &= (side[inside] < 3) | (cells[cell[inside], 3] >= 0)
     if not inside.all():
         got = f"cell and edge {facets[~inside][0].tolist()}"
-        needs = f"cells from 0 to {cells.shape[0] - 1}, edges from 0 to 3, of triangles to 2"
+        needs = (
+            f"cells from 0 to {cells.shape[0] - 1}, and edges from 0 to 3 (of triangles from "
+            "0 to 2)"
+        )
         raise ModelError(where, got, needs, why, "count cells and edges from 0.")
     if np.unique(cell * 4 + side).size != cell.size:
         got, try_ = "an edge listed twice", "list each edge once."
@@ -337,8 +340,8 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
     if broken.size:
         k = int(broken[0])
         got = f"edge {k + 2}, which does not begin where edge {k + 1} ends"
-        why = "a contact boundary is one chain of edges, the body to its left."
-        try_ = "sort its edges, or split it where it has gaps."
+        why = "a contact boundary is one chain of edges, with the body to its left."
+        try_ = "sort the edges of this boundary, or split the boundary where it has gaps."
         raise ModelError(where, got, "edges in order", why, try_)
     begins = np.unique(ends[:, 0]).size == ends.shape[0]
     if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
@@ -346,4 +349,4 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
     if np.unique(ends).size != ends.shape[0] + 1:
         why = "the coordinate along this contact boundary starts at one of its two ends."
         got, needs = "a chain that closes", "an open chain"
-        raise ModelError(where, got, needs, why, "split it in two boundaries.")
+        raise ModelError(where, got, needs, why, "split the chain into two boundaries.")

@@ -227,8 +227,8 @@ class Mesh(Record):
             raise ModelError("Mesh.split", got, needs, why, "choose other names.")
         if count > facets.shape[0]:
             why = "the first part is made of edges of the boundary."
-            needs = f"at most {facets.shape[0]}, its number of edges"
-            raise ModelError("Mesh.split.count", count, needs, why, "give fewer.")
+            needs = f"at most {facets.shape[0]}, the number of edges of the boundary"
+            raise ModelError("Mesh.split.count", count, needs, why, "give fewer edges.")
         others[first] = facets[:count]
         if remain:
             others[second] = facets[count:]
@@ -415,7 +415,9 @@ def cap(
         # the circle meets the base at this half width, if its centre is not above the base
         meets = math.sqrt(max(height * (2.0 * radius - height), 0.0))
         needs = f"at most {radius:.6g}" if height > radius else f"less than {meets:.6g}"
-        raise ModelError("cap.half_width", half_width, f"{needs} [m]", why, "make it narrower.")
+        raise ModelError(
+            "cap.half_width", half_width, f"{needs} [m]", why, "make the cap narrower."
+        )
 
     def mapping(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         x = half_width * (2.0 * s - 1.0)
@@ -556,7 +558,9 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
         why = "cells that meet share all nodes of an edge."
         got, needs = "meshes with and without middle nodes", "meshes of one kind"
-        raise ModelError("merged", got, needs, why, "read all with, or all without, middle nodes.")
+        raise ModelError(
+            "merged", got, needs, why, "read all meshes with middle nodes, or all without."
+        )
     points = np.concatenate([mesh.points for mesh in meshes])
     shift = np.cumsum([0, *(mesh.points.shape[0] for mesh in meshes)])
     cells = np.concatenate(

@@ -150,6 +150,9 @@ def _check_ends(dome: Dome, heights: Floats) -> None:
     given = np.sort([float(dome.base), float(dome.tip[1])])
     if np.abs(given - ends).max() > _SAME * (ends[1] - ends[0]):
         got = f"base {dome.base:.9g} and tip at {dome.tip[1]:.9g} [m]"
-        needs = f"{ends[0]:.9g} and {ends[1]:.9g} [m], the lowest and highest of the section"
+        needs = (
+            f"{ends[0]:.9g} and {ends[1]:.9g} [m], the lowest and highest coordinates of the "
+            "section"
+        )
         why = "one face stays flat, the other becomes a part of a sphere of this radius."
         raise ModelError("Dome", got, needs, why, "give these numbers, in either order.")

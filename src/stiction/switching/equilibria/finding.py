@@ -279,7 +279,7 @@ def find_equilibrium(
         got += str(found.multipliers.tolist())
         needs = "an equilibrium in the region of its mode"
         why = "the field that vanishes there belongs to another mode."
-        raise SolveError(explain(where, got, needs, why, "try another mode."))
+        raise SolveError(explain(where, got, needs, why, "give another mode."))
     return found
 
 

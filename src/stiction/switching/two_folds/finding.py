@@ -158,7 +158,7 @@ def described(probe: Probe, result: Search) -> TwoFold:
     speeds = [float(np.linalg.norm(f / probe.scale)) for f in (plus, minus)]
     steep = float(np.linalg.norm(probe.system.gradient(x)[probe.surface] * probe.scale))
     size, at = float(np.abs(k).max()), f"at x = {x.tolist()}"
-    why = "otherwise K_ab do not determine the local flow."
+    why = "the numbers K_ab determine the local flow of such fields only."
     got = ""
     around = _speeds_around(probe, x) * float(np.linalg.norm(1.0 + np.abs(x / probe.scale)))
     if (np.array(speeds) <= _FLAT * around).any():
@@ -194,7 +194,7 @@ def checked_system(where: str, system: object, surface: object) -> None:
         why = "h = L+ = L- = 0 are three equations, so that two states have no two-fold in general."
         got = f"a system of {c.n} states"
         raise ModelError(where, got, "at least 3 states", why, "look for folds instead.")
-    why, try_ = "surfaces are counted from 0.", "give 0 for the first."
+    why, try_ = "surfaces are counted from 0.", "give 0 for the first surface."
     index = whole(f"{where}.surface", surface, least=0, why=why, try_=try_)
     if index >= c.m:
         needs = f"a whole number below {c.m}"
@@ -211,6 +211,6 @@ def _no_two_fold(result: Search) -> str:
     if h <= small and min(up, down) <= small:
         side, other = ("f+", "f-") if up <= down else ("f-", "f+")
         got = f"a fold of {side} alone ({end})"
-        why = f"{side} is tangent to the surface there, but {other} is not."
+        why = f"{side} is tangent to the surface at this point, but {other} is not."
     try_ = "take a nearer guess, or search a box by all_two_folds."
     return explain("two_fold", got, "a point with h = L+ = L- = 0", why, try_)

@@ -47,13 +47,13 @@ Floats = npt.NDArray[np.float64]
 _CLOSED = 1e-2
 # largest displacement of a tread, over that at which an element breaks loose
 _BROKEN = 1.01
-_TRY = "see the docstring of the class for the meaning and the unit."
+_TRY = "see the docstring of DynamicTyreWheel for the meaning and the unit."
 _WHY_POSITIVE = "the equations of motion need a positive value."
 _WHY_NONNEGATIVE = "damping coefficients and relaxation lengths are not negative."
 _WHY_FINITE = "the equations of motion need a finite value."
 _ANGLE = Positive(
     "rad",
-    "slip begins at an angle below pi/2, and friction in slip is at most that in stick.",
+    "slip begins at an angle below pi/2, and friction in slip does not exceed friction in stick.",
     "give a smaller number.",
     most=1.5,
 )
@@ -191,7 +191,9 @@ class DynamicTyreWheel(Declared):
     kinetic_ratio: Annotated[float, Positive("1", _ANGLE.why, _ANGLE.try_, most=1.0)] = 2.0 / 3.0
     relaxation: Annotated[float, NonNegative("m", _WHY_NONNEGATIVE, _TRY)] = 0.0
     string_angle: Annotated[float | None, _ANGLE] = None
-    turn_slip: Annotated[bool, Flag("turning moves the tread or not.", "give False.")] = False
+    turn_slip: Annotated[
+        bool, Flag("True lets turning of the wheel move the tread.", "give False.")
+    ] = False
     nodes: Annotated[int, _NODES] = 48
 
     @property
@@ -372,7 +374,7 @@ class DynamicTyreWheel(Declared):
         breaks = 1.0 / self.string.stiffness
         if not (np.isin(slip, (-1.0, 0.0, 1.0)).all() and (np.abs(q) <= _BROKEN * breaks).all()):
             needs = f"slip -1, 0 or 1, and displacements up to {breaks:.6g} m"
-            raise ModelError(name, "other numbers", needs, why, try_)
+            raise ModelError(name, "a state with other numbers", needs, why, try_)
         patch = Patch.table()
         patch[0].offset = number(f"{name}.offset", tread.offset, why=why, try_=try_)
         if not 0.0 <= patch[0].offset <= 1.0:

@@ -211,7 +211,9 @@ class RandomExit(Rule):
     hazard: Annotated[
         float,
         Positive(
-            "", "a slide in the escaping region ends at this rate.", "1.0 for a mean time of one."
+            "",
+            "a slide in the escaping region ends at this rate.",
+            "give 1.0 for a mean time of one.",
         ),
     ] = 1.0
 
