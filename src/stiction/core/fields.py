@@ -148,8 +148,8 @@ class Finite:
         if array.size < self.fewest:
             raise ModelError(where, f"{array.size} values", needs, **texts)
         if self.rising and not (np.diff(array) > 0.0).all():
-            many = f"{array.size} numbers that do not increase"
-            got = array.tolist() if array.size < _FEW else many
+            short = f"{array.size} numbers that do not increase"
+            got = array.tolist() if array.size < _FEW else short
             raise ModelError(where, got, needs, **texts)
 
     def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:

@@ -98,7 +98,7 @@ def test_fields_hold_clean_values():
         ({"length": -1.0}, "needs one positive number [m]"),
         (
             {"length": 4.0},
-            "Cart.length: got 4.0; needs at most 3 [m].\nWhy: it is long.\nTry: leave this value out",
+            "Cart.length: got 4.0; needs at most 3 [m].\nWhy: it is long.\nTry: leave this value",
         ),
         ({"length": None}, "Cart.length: got None"),
         ({"slope": 1.0}, "a number between -1 and 1"),
