@@ -430,7 +430,7 @@ def test_bad_input_is_refused():
     refused("one body or more", bodies=[])
     refused("RodPartner", bodies=[3])
     thick = CylinderPartner(drum.start, drum.end, 0.95)
-    refused("rod 1 at its node 13 0.05 m inside body 1", bodies=[thick])
+    refused("rod 1 at its node 13, which lies 0.05 m inside body 1", bodies=[thick])
     bare = CosseratRod(
         st.rods.GivenSection(1.0, 1.0, 1.0, 1.0), Straight([0, 0, 0], [1, 0, 0]), elements=10
     )

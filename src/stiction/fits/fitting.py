@@ -348,8 +348,8 @@ def _checks(problem: Problem, search: _Search, estimates: Sequence[Estimate]) ->
             exact or correlated <= most,
             correlated,
             most,
-            note="autocorrelation of the residuals: the law or the rig has an error, or the noise "
-            "is not white; Bootstrap() gives intervals that remain valid",
+            note="autocorrelation of the residuals; beyond the limit the law or the rig has an "
+            "error, or the noise is not white; Bootstrap() gives intervals that remain valid",
         ),
         Check(
             "no_outliers",

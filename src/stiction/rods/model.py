@@ -162,7 +162,7 @@ class Rods(RodSystem):
                 label = "s1" if which == "first" else "s2"
                 raise ModelError(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
         if contact.second > len(self.rods) and contact.project:
-            why, try_ = "a rigid partner is fixed at the start.", "move the rod."
+            why, try_ = "`project` cannot move a rigid partner.", "move the rod."
             raise ModelError(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
 
     def _length(self, number: int) -> float:

@@ -312,8 +312,10 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         raise ModelError(
             "futures.x_star",
             f"{x.tolist()}, where |h| = {distance:.3g} and |L| / (|grad h| |f|) = {worst:.3g}",
-            f"a two-fold: |h| up to {near:.3g}, and this ratio up to {_TANGENT:g} on both sides",
-            "the funnel is the set of futures that start at a two-fold.",
+            f"a two-fold: |h| up to {near:.3g}, and the ratio |L| / (|grad h| |f|) up to "
+            f"{_TANGENT:g} on both sides",
+            "the funnel is the set of futures that start at a two-fold, where the rates L = grad "
+            "h . f of both fields f vanish.",
             "give two_fold(system, guess).x.",
         )
     return np.array(x)

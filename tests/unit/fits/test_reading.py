@@ -219,10 +219,10 @@ def test_between_commas_points_are_decimal(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["0,50,3,53"] * 10, "a row of 4 in line 2 under a header of 2"),
-        (["1,2"] * 9 + ["1,2,3"], "a row of 3 in line 11 under a header of 2"),
-        (["1,2,"] * 10, "a row of 3 in line 2"),
-        (["1,2", "", "# 1,2,3,4", "3", *["1,2"] * 8], "a row of 1 in line 5"),
+        (["0,50,3,53"] * 10, "a row of length 4 in line 2 under a header of length 2"),
+        (["1,2"] * 9 + ["1,2,3"], "a row of length 3 in line 11 under a header of length 2"),
+        (["1,2,"] * 10, "a row of length 3 in line 2"),
+        (["1,2", "", "# 1,2,3,4", "3", *["1,2"] * 8], "a row of length 1 in line 5"),
         (["1,2", '1,"2', *["1,2"] * 8], "line 3"),
         (["1,2", '1,"2', "1,2", '1,"', *["1,2"] * 8], "line 3"),
         (["m,N", *["1,2"] * 10], "'m' in row 1 .*line 2"),

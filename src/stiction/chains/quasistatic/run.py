@@ -220,8 +220,9 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
         value,
         _SLOW_ENOUGH,
         float(t[fastest]),
-        "force of an overshoot (rate of the forces over the slowest natural frequency), over the "
-        f"largest {what}; if the ratio is not small, compare the run with EventDriven",
+        "ratio of the force of an inertial overshoot (rate of the forces / slowest natural "
+        f"frequency) to the largest {what}; if the ratio is not small, compare the run with "
+        "EventDriven",
     )
 
 

@@ -187,8 +187,8 @@ class TextTable:
         for line, cells in rows:
             if len(cells) != len(self.names):
                 got = (
-                    f"a row of {len(cells)} cells in line {line} under a header of "
-                    f"{len(self.names)} names"
+                    f"a row of length {len(cells)} in line {line} under a header of "
+                    f"length {len(self.names)}"
                 )
                 why = "the cells cannot be assigned to columns."
                 try_ = "correct the line; separate numbers with decimal commas by ; or tabs."

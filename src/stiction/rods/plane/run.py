@@ -486,7 +486,7 @@ class _PlaneStepper:
                 slip_vector,
                 1e-9,
                 float(tally.excess_time) if slip_vector > 0.0 else None,
-                f"friction beyond mu N, mu = {mu:.6g}",
+                f"largest friction in excess of mu N, with mu = {mu:.6g}",
             ),
         )
 

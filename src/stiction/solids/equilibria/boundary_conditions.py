@@ -323,8 +323,8 @@ class BoundaryConditions:
                 f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
                 f"{name} displacement of {shared} nodes, on {places}",
                 "one condition for each component of a node",
-                "the two conditions contradict each other there.",
-                "leave one out, or name smaller boundaries: Mesh.split.",
+                "the two conditions contradict each other at these nodes.",
+                "leave one of the two conditions out, or name smaller boundaries: Mesh.split.",
             )
         unclaimed = nodes if isinstance(new, (Fixed, Loaded)) else nodes[~claimed]
         owner[unclaimed, component] = number
