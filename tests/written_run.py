@@ -69,7 +69,7 @@ def write_run(n=3, n_time=5, **changes):
             "onset_time": Quantity(
                 [0.1 + i for i in range(n - 1)] + [None], "s", "first slip", "never slipped"
             ),
-            "stop_time": Quantity(8.0 / 3.0, "s", "all masses stick for good from here"),
+            "stop_time": Quantity(8.0 / 3.0, "s", "time from which all masses stick for good"),
             "word": Quantity("lower corner", "", "a name"),
         },
         stats={"steps": 17, "solves_per_step": 1.0625},

@@ -116,7 +116,9 @@ def test_what_the_method_does_not_solve():
         st.solve(rods, st.RollingLeapfrog())
     with pytest.raises(ModelError, match=r"Capstan.pitch: got 0 m; needs at least 0.01 m"):
         Capstan(angle=7.0)
-    with pytest.raises(ModelError, match=r"Capstan.radius: got 0.2 m; needs at most that of the"):
+    with pytest.raises(
+        ModelError, match=r"Capstan.radius: got 0.2 m; needs at most the radius of the"
+    ):
         Capstan(radius=0.2)
     # each partner makes a contact of each node
     many = Rods(rods.rods, search=rods.search, partners=[*rods.partners] * 300)

@@ -130,7 +130,7 @@ def test_directions_that_are_refused(towards, match):
 
 def test_a_direction_in_the_plane_is_refused():
     box = B.RigidBody(B.Box(1.0, 1.0), position=[0.0, 0.5])
-    with pytest.raises(st.ModelError, match=r"needs None in the plane"):
+    with pytest.raises(st.ModelError, match=r"needs None for bodies in the plane"):
         B.steepest_rest(B.RigidBodies([box], [B.Support()]), [1.0, 0.0])
     pushed = B.SpatialBody(position=[0.0, 0.0, 0.5], moment=[0.0, 0.0, 1.0])
     with pytest.raises(st.ModelError, match="gravity alone"):

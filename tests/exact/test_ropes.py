@@ -135,7 +135,7 @@ def test_bad_ropes_are_refused():
     first, second = (
         CosseratRod(wire, Straight([x, 0, 0], [x, 0, 1]), elements=10) for x in (0.0, 0.15)
     )
-    refused("rod 1 at its node 3 0.05 m inside rod 2", [first, second])
+    refused("rod 1 at its node 3, which lies 0.05 m inside rod 2", [first, second])
     thick = GivenSection(1.0, 1.0, 1.0, 1.0, outer_radius=0.2)
     other = CosseratRod(thick, Straight([1, 0, 0], [1, 0, 1]), elements=10)
     refused("radii from 0.1 to 0.2 m; needs one radius", [first, other])
@@ -144,7 +144,9 @@ def test_bad_ropes_are_refused():
     free, line = st.rods.Free(), Straight([1, 0, 0], [1, 0, 1])
     loose = CosseratRod(wire, line, elements=10, left=free, right=free)
     refused("free ends without friction", [first, loose])
-    with pytest.raises(ModelError, match=r"laid_rope.lay: got 0.7 rad; needs up to 0.6"):
+    with pytest.raises(
+        ModelError, match=r"laid_rope.lay: got 0.7 rad; needs an angle up to 0.6 rad"
+    ):
         laid_rope(wire, lay=0.7)
     with pytest.raises(ModelError, match=r"laid_rope.strands"):
         laid_rope(wire, strands=1)

@@ -420,7 +420,7 @@ def test_bad_input_is_refused():
     coarse, _, _ = capstan(0.3, HALF, 0.1, HALF / 10)
     refused("26 elements; needs at least 41", rod=coarse)
     thin = CylinderPartner(drum.start, drum.end, 0.05)
-    refused("at least that of the rod", bodies=[thin])
+    refused("at least the radius of the rod", bodies=[thin])
     tight, _, _ = capstan(0.3, 3 * HALF, 0.1, FINE, pitch=0.15)
     refused("at least twice the radius", rod=tight)
     refused("give mu up to", friction=st.Coulomb(500.0))
@@ -430,7 +430,7 @@ def test_bad_input_is_refused():
     refused("one body or more", bodies=[])
     refused("RodPartner", bodies=[3])
     thick = CylinderPartner(drum.start, drum.end, 0.95)
-    refused("rod 1 at its node 13 0.05 m inside body 1", bodies=[thick])
+    refused("rod 1 at its node 13, which lies 0.05 m inside body 1", bodies=[thick])
     bare = CosseratRod(
         st.rods.GivenSection(1.0, 1.0, 1.0, 1.0), Straight([0, 0, 0], [1, 0, 0]), elements=10
     )

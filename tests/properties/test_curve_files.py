@@ -197,5 +197,5 @@ def test_two_columns_of_one_quantity_are_refused(tmp_path, name, first):
     cells = [[*row, "1"] for row in how.table(THOUSANDS)]
     names = [*NAMES[:2], *([name, NAMES[2]] if first else [NAMES[2], name])]
     path = how.write(tmp_path / "a.csv", cells, names)
-    with pytest.raises(ModelError, match="either may be the force"):
+    with pytest.raises(ModelError, match="both columns may be the force"):
         read_curve(path)

@@ -41,7 +41,7 @@ def test_every_item_has_a_comparison(stiction, here):
     full = tyre["(a) force in full slip [N]; the paper's 2 a delta lacks rho"]
     assert float(full["ours"]) == pytest.approx(4.0 / 3.0, rel=1e-14)
     across = rows_of(root / "gamma-0")
-    assert float(across["relative difference of both fields there"]["ours"]) < 1e-13
+    assert float(across["relative difference of both fields at the two-fold"]["ours"]) < 1e-13
     line = rows_of(root / "line")
     met = [float(row["ours"]) for what, row in line.items() if what.startswith("fraction of 4000")]
     # every exit from the region meets the line, as an ensemble of another code finds

@@ -34,7 +34,7 @@ def test_exit_codes(stiction, saved, here):
     age(here / "out" / "b" / "c")
     answer = stiction("verify", "out")
     assert answer.code == 3
-    assert "UNVERIFIED   out/b/c: it has no digests" in answer.out
+    assert "UNVERIFIED   out/b/c: the run has no digests" in answer.out
     edit(saved)
     answer = stiction("verify", "out/b/c", "out/a")
     assert answer.code == 2

@@ -233,7 +233,7 @@ def test_untrusted_runs_raise():
     pushes = st.UserFriction(lambda v: 0.3 - 0.05 * v, lambda v: -0.05)
     fast = st.Chain(mass=[1.0, 1.0], stiffness=1.0, law=pushes, v0=[1.0, 6.1])
     for system, method, until, said in (
-        (pulled, newton, 4.0, "steps_converged failed (1), which is a check of convergence"),
+        (pulled, newton, 4.0, "steps_converged failed (1); this check tests convergence"),
         (fast, st.EventDriven(), 0.5, "friction_dissipates 0.0"),
     ):
         run = st.solve(system, method, (0.0, until), throw=False)

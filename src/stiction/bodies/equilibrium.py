@@ -231,7 +231,9 @@ def _direction(system: RigidBodies | SpatialBodies, towards: object) -> Floats:
     why = "gravity turns towards this direction."
     if isinstance(system, RigidBodies):
         if towards is not None:
-            raise ModelError(where, repr(towards), "None in the plane", why, "leave it out.")
+            raise ModelError(
+                where, repr(towards), "None for bodies in the plane", why, "leave this value out."
+            )
         return np.array([-down[1], down[0]]) / (np.linalg.norm(down) or 1.0)
     if towards is None:
         raise ModelError(where, "None", "a direction in space", why, try_)
@@ -272,7 +274,7 @@ def _statics(system: RigidBodies | SpatialBodies) -> _Statics:
     if m.hinges is not None:
         if m.hinges.sine.any():
             got, needs = "hinges with friction", "hinges without friction"
-            why = "the bound of their friction depends on the forces in a way that is not convex."
+            why = "the friction bound of a hinge is not a convex function of the forces."
             name = f"{type(system).__name__}.hinges"
             raise ModelError(name, got, needs, why, "remove `law` of the hinges.")
         hinged, links = m.hinges.rows(pose).T.reshape(*still.shape, -1)[: m.n], m.hinges.ends

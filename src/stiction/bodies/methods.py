@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["EventDriven", "TimeStepper"]
 
 _STEP = Positive("s", "velocities change once a step.", "give 1e-3.")
-_RTOL = Positive("", "below, rounding dominates.", "use 1e-12.", least=1e-14, most=1e-2)
-_MAX_STEP = Positive("s", "a step has a positive length.", "leave it out.")
-_POLICY = Part("a policy selects a solution where several exist.", "leave it out.")
+_RTOL = Positive("", "below 1e-14 rounding dominates.", "use 1e-12.", least=1e-14, most=1e-2)
+_MAX_STEP = Positive("s", "a step has a positive length.", "leave this value out.")
+_POLICY = Part("a policy selects a solution where several exist.", "leave this value out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +124,9 @@ class EventDriven(Method):
         if self.policy is not None:
             why = "rigid bodies have no policies: where accelerations are not unique, a run takes "
             why += "one solution and reports a loss of determinism."
-            raise ModelError("EventDriven.policy", repr(self.policy), "None", why, "leave it out.")
+            raise ModelError(
+                "EventDriven.policy", repr(self.policy), "None", why, "leave this value out."
+            )
 
     def solve(self, system: RigidBodies, request: Request) -> Run:
         """Return the run of `system`."""

@@ -40,15 +40,19 @@ __all__ = ["ContactPair", "Hinge", "RigidBodies", "RigidBody", "Spring", "Suppor
 Floats = npt.NDArray[np.float64]
 Pair = Sequence[float] | Floats
 
-_PLACE = Components("m", "it is the place of the centre of mass.", counts=(2,))
-_VELOCITY = Components("m/s", "its components are along x and y.", counts=(2,))
-_FORCE = Components("N", "its components at the centre of mass are along x and y.", counts=(2,))
-_GRAVITY = Components("m/s^2", "it accelerates all bodies.", counts=(2,))
-_ANGLE = Finite("rad", "it turns the shape.", "give 0.0.")
-_SPIN = Finite("rad/s", "it turns the body.", "give 0.0.")
-_MOMENT = Finite("N m", "it accelerates the rotation of the body.", "give 0.0.")
+_PLACE = Components("m", "the centre of mass starts at this position.", counts=(2,))
+_VELOCITY = Components("m/s", "a velocity in the plane has components along x and y.", counts=(2,))
+_FORCE = Components("N", "the force acts at the centre of mass, along x and y.", counts=(2,))
+_GRAVITY = Components("m/s^2", "gravity accelerates all bodies.", counts=(2,))
+_ANGLE = Finite("rad", "the shape is turned by this angle.", "give 0.0.")
+_SPIN = Finite("rad/s", "the body rotates at this rate.", "give 0.0.")
+_MOMENT = Finite("N m", "the moment accelerates the rotation of the body.", "give 0.0.")
 _MASS = Positive("kg", "a body without mass has no motion of its own.", "give 1.0.")
-_INERTIA = Positive("kg m^2", "it resists rotation.", "leave it out for an even mass.")
+_INERTIA = Positive(
+    "kg m^2",
+    "the moment of inertia resists rotation.",
+    "leave this value out for a uniform density.",
+)
 _SHAPE = Part("contact needs a surface.", "give Disc(0.1), Box(1.0, 1.0) or Polygon(...).")
 _SURFACE = Part("contact needs a surface.", "give HalfPlane(), Box(1.0, 1.0) or Disc(0.1).")
 _BODIES = Parts(
@@ -58,22 +62,24 @@ _BODIES = Parts(
     1,
 )
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of Support objects.")
-_SPRINGS = Parts("they connect bodies.", "give a list of Spring objects.")
-_HINGES = Parts("they join parts at points.", "give a list of Hinge objects.")
+_SPRINGS = Parts("springs connect bodies.", "give a list of Spring objects.")
+_HINGES = Parts("hinges join parts at points.", "give a list of Hinge objects.")
 _END = Count(
     1,
-    "it is the number of a body or of a support; supports are numbered after the bodies.",
+    "parts are numbered: first the bodies, then the supports.",
     "give 1.",
 )
-_POINT = Components("m", "a spring is fixed there, in the frame of the part.", counts=(2,))
-_PIN = Components("m", "it is the place of the pin at the start.", counts=(2,))
-_RADIUS = NonNegative("m", "the moment of friction is proportional to it.", "give 0.01.")
-_TOUCH = Flag("True where parts touch, False where they lie in different planes.", "give True.")
-_PIN_LAW = Part("it bounds the friction between pin and hole.", "leave it out.")
+_POINT = Components("m", "an end of the spring is fixed at this point of the part.", counts=(2,))
+_PIN = Components("m", "the pin starts at this position.", counts=(2,))
+_RADIUS = NonNegative("m", "the friction moment is proportional to the radius.", "give 0.01.")
+_TOUCH = Flag(
+    "True lets the two parts touch; False is for parts in different planes.", "give True."
+)
+_PIN_LAW = Part("the law bounds the friction between pin and hole.", "leave this value out.")
 _STIFFNESS = NonNegative("N/m", "a spring opposes its elongation.", "give 100.0.")
-_DAMPING = NonNegative("N s/m", "a damper dissipates energy.", "leave it out.")
-_LENGTH = NonNegative("m", "it is the length at which the spring exerts no force.", "leave it out.")
-_LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
+_DAMPING = NonNegative("N s/m", "a damper dissipates energy.", "leave this value out.")
+_LENGTH = NonNegative("m", "at this length the spring exerts no force.", "leave this value out.")
+_LAW = Part("the law bounds the tangential force of a contact.", "give Coulomb(0.5).")
 # gap over the smallest size of a body below which surfaces touch, of either sign: users write
 # coordinates with six digits
 ROUNDED = 1e-6
@@ -108,12 +114,14 @@ class RigidBody(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.shape, HalfPlane):
-            why, try_ = "a half plane has no finite mass.", "give it to a Support."
+            why, try_ = "a half plane has no finite mass.", "give the half plane to a Support."
             raise ModelError("RigidBody.shape", "a HalfPlane", "a finite shape", why, try_)
         if not 0.0 < self.moment_of_inertia < math.inf:
             got = f"a moment of inertia of {self.moment_of_inertia:g} kg m^2"
             why = "the square of the size of the body overflows or underflows."
-            raise ModelError("RigidBody.shape", got, "> 0 and finite", why, "change the unit.")
+            raise ModelError(
+                "RigidBody.shape", got, "a finite number > 0 [kg m^2]", why, "change the unit."
+            )
 
     @property
     def moment_of_inertia(self) -> float:

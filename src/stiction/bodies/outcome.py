@@ -64,8 +64,10 @@ Floats = npt.NDArray[np.float64]
 # limits of the audit: relative energy imbalance, and residual of the contact problems. Chosen; the
 # tolerance of the contact problems is 1e-12, in space 1e-11
 LEDGER, RESIDUAL = 1e-10, 1e-10
-UNSEEN = "whether the velocities after each step are unique is not decided"
-_UNSEEN_GROUPS = ", nor whether accelerations of groups of more than four contacts are"
+UNSEEN = "the uniqueness of the velocities after each step is not decided"
+_UNSEEN_GROUPS = (
+    "; for groups of more than four contacts, the uniqueness of accelerations is not decided either"
+)
 # the solution that a run takes at states without an acceleration, with several, and near the
 # boundary of these cases: in the order of `record.LOSSES`
 _CHOICES = (
@@ -121,7 +123,8 @@ def build_run(system: RigidBodies, method: TimeStepper, h: History) -> Run:
     """Return the run in the plane with the results of the steps."""
     assert isinstance(h.surfaces, Surfaces)
     unseen = UNSEEN + (_UNSEEN_GROUPS if h.counts[UNDECIDED] else "")
-    unseen += ", nor whether accelerations are (Painleve's paradox)" if system.hinges else ""
+    if system.hinges:
+        unseen += "; neither is the uniqueness of accelerations (Painleve's paradox)"
     return run_of(system, method, h.record, h.surfaces, **of_steps(system, h, unseen))
 
 
@@ -390,7 +393,7 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
             "contact_problems_solved",
             error,
             RESIDUAL,
-            "largest residual of the frictional contact problem of a step, relative",
+            "largest relative residual of the frictional contact problem of a step",
             at_error,
             Kind.CONVERGENCE,
         ),
@@ -398,22 +401,24 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
             "no_overlap",
             overlap,
             _OVERLAP,
-            "deepest overlap over the smallest thickness; it stays, and a shorter step lessens it",
+            "deepest overlap over the smallest thickness of a body; the overlap persists, and a "
+            "shorter step reduces it",
             at_overlap,
         ),
         Line(
             "rotation_resolved",
             turn,
             _TURN,
-            "largest rotation in a step [rad]; contacts are those at its middle: shorten the step",
+            "largest rotation in a step [rad]; contacts are detected in the middle of a step "
+            "only: shorten the step",
             at_turn,
         ),
         Line(
             "motion_resolved",
             motion,
             _MOTION,
-            "largest relative motion of surfaces in a step over the smallest thickness: bodies may "
-            "pass through each other; shorten the step",
+            "largest relative motion of surfaces in a step over the smallest thickness of a "
+            "body; at large values bodies may pass through each other: shorten the step",
             at_motion,
         ),
     )
@@ -423,8 +428,8 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
                 "springs_resolved",
                 h.step * max(h.springs.rates()),
                 _SPRINGS,
-                "step times the largest frequency of springs, or rate of decay of dampers: "
-                "shorten the step",
+                "step times the largest frequency of springs or decay rate of dampers; at large "
+                "values shorten the step",
             ),
         )
     if system.hinges:
@@ -433,8 +438,8 @@ def _checks(system: RigidBodies | SpatialBodies, h: History, energy: Ledger) -> 
                 "hinges_closed",
                 hinge[0],
                 _HINGE_GAP,
-                "largest gap of a hinge over the smallest thickness; it decreases with the square "
-                "of the step",
+                "largest gap of a hinge over the smallest thickness of a body; the gap decreases "
+                "with the square of the step",
                 hinge[1],
             ),
         )

@@ -32,7 +32,7 @@ PAIRS = Parts("each of these pairs has its own contact law.", "give a list of Co
 IMPACT_LAW = Choice(
     ("newton", "poisson"),
     "restitution is a ratio of velocities (newton) or of impulses (poisson).",
-    "leave it out for Newton's law.",
+    "leave this value out for Newton's law.",
 )
 RESTITUTION = Finite(
     "1",
@@ -143,7 +143,9 @@ class BodySystem(Declared):
                 raise ModelError(name, got, needs, why, "give `radius`, or leave `law` out.")
             if hinge.law is not None and self.impact_law == "poisson":
                 got, needs = "friction of a pin with Poisson's law of impact", "Newton's law"
-                why = "the expansion of an impact has no friction of pins."
+                why = (
+                    "the expansion phase of Poisson's law is implemented without friction of pins."
+                )
                 raise ModelError(name, got, needs, why, "leave `impact_law` or `law` out.")
 
     def _check_pairs(self) -> None:

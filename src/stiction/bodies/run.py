@@ -228,13 +228,13 @@ class Stepper:
                 )
             if self.worst[ERROR, 0] > _UNSOLVED:
                 what = (
-                    "no velocities were found that satisfy all contact conditions; moving "
-                    "supports may squeeze a body"
+                    "no velocities satisfy all contact conditions; moving supports may squeeze a "
+                    "body"
                 )
                 if self._has_pin_friction():
                     what += (
-                        ", or a pin with friction may be so thick, or bearings of a hinge so near "
-                        "to each other, that it locks"
+                        ", or a hinge with friction may lock, as its pin is thick or its "
+                        "bearings are close together"
                     )
                 return Status.UNCONVERGED, f"{what} at t = {self._time(k + 1):.9g} s"
             if len(self.record.events) > self.method.max_events:

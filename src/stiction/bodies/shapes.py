@@ -36,7 +36,7 @@ _WHY = "a body of no size has no surface."
 _RADIUS = Positive("m", _WHY, "give 0.1.")
 _SIDE = Positive("m", _WHY, "give 1.0.")
 _NORMAL = Components(
-    "1", "it points out of the solid.", "give [0, 1].", counts=(2,), direction=True
+    "1", "the normal points out of the solid.", "give [0, 1].", counts=(2,), direction=True
 )
 
 
@@ -188,7 +188,7 @@ class Polygon(_Cornered):
     def __post_init__(self) -> None:
         super().__post_init__()
         shape = shape_of(self.points)
-        why, needs = "its corners bound a convex body.", "at least three points [x, y] [m]"
+        why, needs = "the corners bound a convex body.", "at least three points [x, y] [m]"
         if len(shape) != 2 or shape[0] < 3 or shape[1] != 2:
             got = f"an array of shape {shape}" if shape else repr(self.points)
             raise ModelError("Polygon.points", got, needs, why, "give [[0, 0], [1, 0], [0, 1]].")

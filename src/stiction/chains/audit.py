@@ -74,7 +74,7 @@ def stick_ratios(friction: Floats, mode: Array, bound: Floats) -> Floats:
 
 def stick_line(ratio: Any, time: float | None = None) -> Line:
     """Return the line `stick_within_bound`, for the largest of `stick_ratios`."""
-    note = "friction of sticking masses over the static bound, at the saved times"
+    note = "largest friction of a sticking mass divided by its static bound, at the saved times"
     return Line("stick_within_bound", ratio, 1.0 + _ROUNDING, note, time)
 
 
@@ -89,7 +89,7 @@ def slip_line(slip: Floats, mode: Array, least: Any = 0.0) -> Line:
     """
     size, axes = np.abs(slip), (-2, -1)
     wrong = np.where(mode == 0, size, -slip * mode).max(axis=axes, initial=0.0)
-    note = "slip rate against the direction of its mode, at the saved times [m/s]"
+    note = "largest slip rate opposite to the direction of the slip mode, at the saved times [m/s]"
     limit = _slip_limit(size.max(axis=axes, initial=0.0))
     return Line("slip_against_friction", wrong, np.maximum(limit, least), note)
 
@@ -102,7 +102,7 @@ def mode_line(against: Any, largest: Any, time: float | None = None) -> Line:
     against, time : largest slip rate opposite to the direction of its mode [m/s], and its time [s]
     largest : largest slip rate at the saved times [m/s]
     """
-    note = "largest slip rate of all steps against the direction of its mode [m/s]"
+    note = "largest slip rate of all steps opposite to the direction of the slip mode [m/s]"
     return Line("slip_against_friction", against, _slip_limit(largest), note, time)
 
 
@@ -142,7 +142,7 @@ def step_lines(
     residual : text on the residuals of these steps, appended to the note
     """
     closes = "largest imbalance of one step over the largest energy"
-    missing = f"steps that did not converge; the time is that of the first{residual}"
+    missing = f"number of steps that did not converge; the time is that of the first one{residual}"
     return (
         Line("energy_of_each_step", worst, _STEP_CLOSES, closes, worst_time),
         Line("steps_converged", missed, 0.0, missing, missed_time, Kind.CONVERGENCE),

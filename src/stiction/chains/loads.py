@@ -217,7 +217,7 @@ class PiecewiseLinear(Load):
         if time.size > 1 and not (np.diff(time) > 0.0).all():
             raise ModelError(
                 "PiecewiseLinear.time",
-                time.tolist() if time.size < 9 else f"{time.size} times",
+                time.tolist() if time.size < 9 else f"{time.size} times that do not increase",
                 "times [s] that increase strictly",
                 "a load has one value at each time.",
                 "sort the points; for a jump use two times that differ a little.",

@@ -47,21 +47,21 @@ _RADAU_RTOL = Positive(
 _ORDER = Count(
     8, "fewer terms of the series need short steps, and more terms lose digits.", most=60
 )
-_MAX_STEP = Positive("s", "a step has a positive length.", "leave it out.")
+_MAX_STEP = Positive("s", "a step has a positive length.", "leave this value out.")
 _POLICY = Part(
     "a policy selects a solution where several exist.",
-    "leave it out; at grazing events masses then stick.",
+    "leave this value out; at grazing events masses then stick.",
     "a policy, such as SlipAtGrazing(...)",
 )
 _REPLAY = Flag(
     "the run is verified by a second integration (True) or not (False); None verifies it for at "
     "most 200 masses.",
-    "leave it out.",
+    "leave this value out.",
 )
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(
     "",
-    "outside it the scheme is unstable, or creates energy.",
+    "for other values the scheme is unstable, or creates energy.",
     "give 0.5 for the least numerical dissipation, or 1.0 for the most. RegularizedTheta takes "
     "values below 1/2.",
     least=0.5,
@@ -69,7 +69,7 @@ _STABLE_THETA = Finite(
 )
 _THETA = Finite(
     "",
-    "it is the weight of the end of a step; the start has the weight 1 - theta.",
+    "the end of a step has the weight theta; the start has the weight 1 - theta.",
     "give 0.5 for the least numerical dissipation, or 1.0 for the most.",
     least=0.0,
     most=1.0,
@@ -305,7 +305,7 @@ class RegularizedTheta(Method):
     theta: Annotated[float, _THETA]
     smoothing: Annotated[float, _SMOOTHING]
     shape: Annotated[SmoothSign, _SHAPE] = field(default_factory=SquareRootSign)
-    line_search: Annotated[bool, Flag("Newton steps are shortened or not.", "give True.")] = True
+    line_search: Annotated[bool, Flag("True lets Newton steps be shortened.", "give True.")] = True
     max_iterations: Annotated[int, Limit(most=1_000_000)] = 50
     tolerance: Annotated[float, _TOLERANCE] = 1e-13
     onset_at: Annotated[float, _ONSET] = 10.0

@@ -55,7 +55,7 @@ _WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mas
 _TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
 _WHY_START = "every mass has a displacement and a velocity at the start."
 _TRY_N = "give one number for all masses, or a list with one per mass."
-_WHY_WHOLE = "it applies to the whole chain."
+_WHY_WHOLE = "one value applies to the whole chain."
 _TRY_WHOLE = "give one finite number."
 
 _MASS = Positive(
@@ -70,7 +70,7 @@ _LOAD = Part("the load is an object with its own fields.", "for example Ramp(rat
 _SUPPORTS = Choice(
     tuple(_SIDES),
     "an end of the chain is either held by a wall through a spring or free.",
-    '"left" is the chain of the paper: wall beside mass 1, mass n free.',
+    'give "left" for the chain of the paper, with a wall beside mass 1 and a free mass n.',
 )
 _LOAD_VECTOR = Finite(
     "1", "the load vector distributes the load over the masses.", _TRY_N, per="mass"

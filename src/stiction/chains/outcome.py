@@ -156,12 +156,12 @@ def build_run(chain: Chain, method: object, history: ChainHistory) -> Run:
         "critical_force": Quantity(
             None if critical is None else critical.tolist(),
             "N",
-            "load at which each mass would slip if it rose slowly and friction stayed static",
+            "load at which each mass would slip under a slowly rising load and static friction",
         ),
         "stop_time": Quantity(
             history.stop_time,
             "s",
-            "all masses stick for good from here",
+            "time from which all masses stick for good",
             absent="none: a mass slips at the end, or may slip later",
             label="stop",
         ),
@@ -350,7 +350,7 @@ def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:
     ):
         why = "a number of the run is not finite"
     elif trajectory is None:
-        why = f"more than {MOST_MASSES} masses; replay=True makes it"
+        why = f"the chain has more than {MOST_MASSES} masses; replay=True requests the check"
         why = "replay=False" if method.replay is False else why
     if why or trajectory is None:
         return [Check("replay_agrees", None, None, None, None, why)]
@@ -367,7 +367,8 @@ def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
     stuck = history.mode == 0
     excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)
     meaning = (
-        "largest friction of a sticking mass above its kinetic friction, when saved; above 0 a law "
-        "with a jump would also allow slip, and the run follows the solution that sticks"
+        "largest excess of the friction of a sticking mass over its kinetic friction, at the "
+        "saved times; above 0, a law with a jump also allows slip, and the run follows the "
+        "solution that sticks"
     )
     return Quantity(max(float(excess.max()), 0.0), "N", meaning)

@@ -20,7 +20,7 @@ from stiction.numerics.checks import number
 
 __all__ = ["BranchChoice", "SlideFrom", "SlipAtGrazing", "StayStuck"]
 
-_TIME = Finite("s", "from then on the chain may slip.", "for example SlideFrom(time=0.0).")
+_TIME = Finite("s", "from this time on the chain may slip.", "for example SlideFrom(time=0.0).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,8 +43,8 @@ class SlipAtGrazing(Policy):
     before: float = math.inf
 
     def __post_init__(self) -> None:
-        why = "the mass slips at grazing events between after and before."
-        try_ = "omit both to let it slip at all of them."
+        why = "the mass slips at grazing events between the times `after` and `before`."
+        try_ = "leave both out to let the mass slip at all grazing events."
         for name, free in (("after", -math.inf), ("before", math.inf)):
             given = getattr(self, name)
             if isinstance(given, float) and given == free:

@@ -112,8 +112,8 @@ def reach(
             duration,
             rule="positive",
             unit="s",
-            why="the chain moves for this long before it arrives.",
-            try_="leave it out.",
+            why="the chain moves for this time before it arrives.",
+            try_="leave this value out.",
         )
     longest = back.integrate(wanted)
     if wanted is not None and wanted > longest:
@@ -122,7 +122,7 @@ def reach(
             f"{wanted} s",
             f"at most {longest:.9g} s for this state",
             "further back a mass would have to change its direction.",
-            "leave it out, or give a shorter time.",
+            "leave this value out, or give a shorter time.",
         )
     span = 0.5 * longest if wanted is None else wanted
     x0, v0 = back.at(span)
@@ -148,7 +148,7 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
             "reach.chain",
             type(chain).__name__,
             "a Chain",
-            "its masses, springs and friction decide how it stops.",
+            "the masses, springs and friction of a chain decide how it stops.",
             "for example reach(chain, x_star).",
         )
     if force is not None:
@@ -202,7 +202,10 @@ class _BackwardMotion:
             got, try_ = "no friction and no force on any mass", "give a law with mu > 0."
         if got:
             needs = "a plate at rest, and friction on at least one mass"
-            why = "otherwise the chain cannot reach this equilibrium in finite time."
+            why = (
+                "on a moving plate, or without friction, no motion of the chain ends at this "
+                "equilibrium in finite time."
+            )
             raise ModelError("reach.chain", got, needs, why, try_)
 
     def integrate(self, wanted: float | None) -> float:
@@ -345,9 +348,10 @@ def _why(chain: Chain, margins: Margins, interior: bool) -> str:
             f"such states and never arrives in finite time ({proof})."
         )
     text = (
-        "Without inertia, under a constant load and friction that does not weaken, only a "
-        "motion that starts in this state contains it. While every mass is within its bound, "
-        "v'R = v'Cv + sum mu N |v| gives v = 0. The times at which every mass is within its "
+        "Without inertia, under a constant load and friction that does not weaken, only a motion "
+        "that starts in this state contains this state. While every mass is within its bound, "
+        "the balance of power v'R = v'Cv + sum mu N |v| (velocities v, forces R, damping C) "
+        "gives v = 0. The times at which every mass is within its "
         "bound form an open and closed set, so this set contains all earlier times; "
         f"{proof}."
     )

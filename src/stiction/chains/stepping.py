@@ -83,7 +83,10 @@ class ChainStepper:
         span: float = 1.0,
     ) -> None:
         if not chain.law.sticks:
-            why, try_ = "its steps go from event to event.", "take a law with stick: Coulomb(0.3)."
+            why, try_ = (
+                "ChainStepper steps from one event of stick or slip to the next.",
+                "take a law with stick: Coulomb(0.3).",
+            )
             needs = "a set-valued law, whose friction in stick has any value up to a bound"
             raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
@@ -152,7 +155,7 @@ class ChainStepper:
 
         Verified by: tests/unit/chains/test_stepping.py::test_a_force_from_outside_is_a_load
         """
-        why, try_ = "it is added to the load.", "give a finite number [N]."
+        why, try_ = "this force is added to the load.", "give a finite number [N]."
         force = number("push.force", force, unit="N", why=why, try_=try_)
         if force == self._force:
             return
@@ -176,7 +179,7 @@ class ChainStepper:
         """
         if not self.time <= t < np.inf:
             why, try_ = "a chain does not run backwards.", "create a new ChainStepper."
-            needs = f"a finite time from {self.time!r} on [s]"
+            needs = f"a finite time of at least {self.time!r} [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
         integrator, stays = self._integrator, t == self.time
         integrator.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
@@ -188,7 +191,10 @@ class ChainStepper:
         integrator.checked[:] = self.time, 0.0
         status = integrator.advance()
         if not status.ok:
-            text = f"ChainStepper.go_to: got as far as t = {self.time:.9g} s; needs {t:.9g} s."
+            text = (
+                f"ChainStepper.go_to: got as far as t = {self.time:.9g} s; needs to reach t = "
+                f"{t:.9g} s."
+            )
             raise SolveError(f"{text}\nWhy: {integrator.reason}\nTry: {status.advice}.", None)
         self._count(integrator, stays)
 

@@ -64,14 +64,14 @@ class StickSet(Record):
                 "StickSet.chain",
                 type(self.chain).__name__,
                 "a Chain",
-                "its springs and friction bounds define the set.",
+                "the springs and friction bounds of a chain define the set.",
                 "for example StickSet(Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1))).",
             )
         without_memory(
             self.chain.law,
             "StickSet.chain",
-            "the bounds of stick, and so the set, then change in time.",
-            "take a law without states, with the coefficient of one moment.",
+            "the states of a law change the bounds of stick in time, and with them the set.",
+            "take a law without states that has the coefficient of one time.",
         )
         force = self.chain.load.at(0.0) if self.force is None else self.force
         why, try_ = "the set belongs to one value of the load.", "for example force = 10.0."
@@ -259,7 +259,11 @@ class StickSet(Record):
         seed : whole number >= 0
         """
         try_ = "for example sample(100, seed=1)."
-        where, why, each = "StickSet.sample", "it is a number of states.", 40.0 * self.chain.n_mass
+        where, why, each = (
+            "StickSet.sample",
+            "this is the number of states to draw.",
+            40.0 * self.chain.n_mass,
+        )
         whole(f"{where}.count", count, least=1, each=each, why=why, try_=try_)
         why = "the seed makes the draws reproducible."
         whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)

@@ -88,7 +88,7 @@ class Check:
             return ""
         if self.kind is Kind.CONVERGENCE:
             value = "" if self.value is None else f" ({self.value:.3g})"
-            return f"{self.check} failed{value}, which is a check of convergence"
+            return f"{self.check} failed{value}; this check tests convergence"
         if self.value is None or not self.limit:
             return ""
         ratio = self.value / self.limit

@@ -84,7 +84,7 @@ class Determinism:
             if not ends:
                 return several
             none = "no solution exists: the run ends"
-            return none if len(self.losses) == 1 else f"{several}, and at the end none"
+            return none if len(self.losses) == 1 else f"{several}, and no solution at the end"
         if self.unseen:
             return f"no loss was found; {self.unseen}"
         return "the solution was unique"

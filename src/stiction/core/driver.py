@@ -253,7 +253,7 @@ def saved_times(
     if save is None:
         count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
         return np.linspace(t_start, t_end, count)
-    why = "the state is saved at these times, first and last included."
+    why = "the state is saved at the given times, first and last included."
     try_ = "give a count >= 2, or increasing times inside the time span."
     if shape_of(save) == ():
         if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:

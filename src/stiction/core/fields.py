@@ -44,7 +44,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_TRY = "leave it out for the default."
+_TRY = "leave this value out for the default."
 _UNBOUNDED = (None, None, None, None)
 # an error message lists fewer numbers than this
 _FEW = 9
@@ -148,7 +148,8 @@ class Finite:
         if array.size < self.fewest:
             raise ModelError(where, f"{array.size} values", needs, **texts)
         if self.rising and not (np.diff(array) > 0.0).all():
-            got = array.tolist() if array.size < _FEW else f"{array.size} numbers that do not"
+            short = f"{array.size} numbers that do not increase"
+            got = array.tolist() if array.size < _FEW else short
             raise ModelError(where, got, needs, **texts)
 
     def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:

@@ -197,7 +197,7 @@ class FollowBranch(BranchPolicy):
 
     def __post_init__(self) -> None:
         if self.side not in ("+", "-"):
-            why, try_ = "it selects one of the two branches.", 'give "+".'
+            why, try_ = "`side` selects one of the two branches.", 'give "+".'
             raise ModelError("FollowBranch.side", repr(self.side), '"+" or "-"', why, try_)
 
 

@@ -224,7 +224,7 @@ def value_of(field: Field, value: object) -> float | int:
     assert isinstance(value, int | float)
     if field.whole:
         if value != int(value):
-            why = "parts and steps are counted."
+            why = "the number of parts or of steps is a whole number."
             try_ = f"{round(value)}."
             raise ScenarioError(field.path, f"{value:g}", "a whole number", why, try_)
         return int(value)

@@ -119,11 +119,14 @@ class WorkingFolder:
         path = folder / parts.name
         inside = next((p for p in (folder, *folder.parents) if self.kind_of(p)), None)
         if inside is not None and inside != self.root and inside.is_relative_to(self.root):
-            got, why = f"a file in {inside.name!r:.60}", "this is a saved run or a study."
+            got, why = f"a file in {inside.name!r:.60}", "this folder is a saved run or a study."
             raise StoreError("save", got, "another folder", why, "choose another folder.")
         if (size := len(text.encode("utf-8", "replace"))) > _MOST_BYTES:
             got, needs = f"{size:,} bytes", "at most 1 MB"
-            why, try_ = "a longer scenario could not be opened again.", "shorten its lists."
+            why, try_ = (
+                "a longer scenario could not be opened again.",
+                "shorten the lists of the scenario.",
+            )
             raise StoreError("save", got, needs, why, try_)
         if path.is_symlink() or (path.exists() and not path.is_file()):
             needs, try_ = "a plain file, or none", "choose another name."

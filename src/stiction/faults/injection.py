@@ -18,7 +18,7 @@ from stiction.numerics.arrays import Table
 
 __all__ = ["Injection"]
 
-_WHY = "the pore pressure depends on it."
+_WHY = "the pore pressure depends on this value."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

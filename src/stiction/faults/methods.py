@@ -28,12 +28,14 @@ __all__ = ["Cycles"]
 
 _RTOL = Positive(
     "",
-    "it controls the steps; below 1e-13 rounding dominates.",
+    "rtol controls the steps; below 1e-13 rounding dominates.",
     "give 1e-9.",
     least=1e-13,
     most=1e-2,
 )
-_SEISMIC = Positive("m/s", "the largest slip speed crosses it at an event.", "give 1e-3.")
+_SEISMIC = Positive(
+    "m/s", "an event occurs when the largest slip speed crosses this value.", "give 1e-3."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -36,26 +36,33 @@ Floats = npt.NDArray[np.float64]
 DENSE = 96
 
 _WHY_START = "a run starts from a speed and a state."
-_WHY_STRESS = "the elastic stress depends on it."
-_WHY_BALANCE = "the balance of stress contains it."
+_WHY_STRESS = "the elastic stress depends on this value."
+_WHY_BALANCE = "the balance of stress contains this value."
 _TRY_CELLS = "give one number for all cells, > 0."
 # memory of a cell [bytes], 80 numbers: its parameters and its components of the stages
 CELLS = Count(2, "the fault is divided into cells.", "give a number such as 256.", each=8.0 * 80)
 _LAW = Part(
-    "cells slide under it.",
+    "cells slide under this friction law.",
     "give AgeingLaw(a=0.01, b=0.015, length=1e-5).",
     "AgeingLaw(...) or SlipLaw(...)",
 )
-_PRESSED = Positive("Pa", "cells are pressed together.", _TRY_CELLS, per="cell")
+_PRESSED = Positive("Pa", "the surfaces of a cell are pressed together.", _TRY_CELLS, per="cell")
 _SPEED_START = Positive("m/s", _WHY_START, _TRY_CELLS, per="cell")
 _STATE_START = Positive("s", _WHY_START, _TRY_CELLS, per="cell")
-_SURFACE = Choice(SURFACES, "the elastic stiffness depends on it.", "leave it out for a free one.")
+_SURFACE = Choice(
+    SURFACES,
+    "the elastic stiffness depends on this surface.",
+    "leave this value out for a free surface.",
+)
 _POISSON = Finite(
-    "", "the strain energy of a body is positive between these bounds.", "give 0.25.",
+    "", "the strain energy of a body is positive for -1 < nu < 1/2, and nu = 1/2 is the "
+    "incompressible limit.", "give 0.25.",
     above=-1.0, most=0.5,
 )  # fmt: skip
 _INJECTION = Part(
-    "it raises the pore pressure of the cells.", "leave it out.", "Injection(...) or None"
+    "injection raises the pore pressure of the cells.",
+    "leave this value out.",
+    "Injection(...) or None",
 )
 
 
@@ -196,7 +203,9 @@ class SpringSlider(Cells):
     law: RateAndState = field(default_factory=AgeingLaw)
     normal_stress: Annotated[float, _PRESSED] = 5e6
     spring: Annotated[float, Positive("Pa/m", _WHY_BALANCE)] = 2e9
-    plate_speed: Annotated[float, Positive("m/s", "its end loads the slider.")] = 1e-6
+    plate_speed: Annotated[
+        float, Positive("m/s", "the plate loads the slider through the spring.")
+    ] = 1e-6
     impedance: Annotated[float, NonNegative("Pa s/m", _WHY_BALANCE)] = 0.0
     speed_start: Annotated[float | None, _SPEED_START] = None
     state_start: Annotated[float | None, _STATE_START] = None

@@ -220,15 +220,17 @@ def _events(system: Cells, h: History) -> EventLog:
 
 def ledger_line(imbalance: Any) -> Line:
     """Return the audit line of the energy ledger, for one run or a block."""
-    note = "energy imbalance over the energy, at the saved times; a smaller rtol closes it"
+    note = (
+        "energy imbalance over the energy, at the saved times; a smaller rtol reduces the imbalance"
+    )
     return Line("ledger_closes", imbalance, _LEDGER_LIMIT, note)
 
 
 def balance_line(drift: Any, time: float | None = None) -> Line:
     """Return the audit line of the balance of stress, for one run or a block."""
     note = (
-        "difference of friction plus damping and elastic stress, over the normal stress; a "
-        "smaller rtol reduces it"
+        "difference between the elastic stress and the sum of friction and damping, over the "
+        "normal stress; a smaller rtol reduces the difference"
     )
     return Line("stress_balances", drift, _BALANCE_LIMIT, note, time)
 
@@ -277,8 +279,8 @@ def _checks(system: Cells, h: History, energy: Ledger, residual: Floats) -> tupl
                 cells,
                 _CELLS_PER_ZONE,
                 None,
-                "cells per G L / (b sigma), for in-plane slip with G / (1 - nu) in place of G; if "
-                "they are few, single cells slip alone: give more cells",
+                "number of cells in the length G L / (b sigma), with G / (1 - nu) in place of G "
+                "for in-plane slip; if there are too few, single cells slip alone: give more cells",
                 kind=Kind.AT_LEAST,
             )
         )
@@ -337,11 +339,13 @@ def _quantities(h: History) -> dict[str, Quantity]:
         "recurrence": Quantity(
             recurrence,
             "s",
-            "mean time from onset to onset, from the second on",
+            "mean time between onsets, from the second onset on",
             "fewer than three onsets",
         ),
         "recurrence_spread": Quantity(
-            float(np.ptp(gaps)) if gaps.size else None, "s", "longest minus shortest of these times"
+            float(np.ptp(gaps)) if gaps.size else None,
+            "s",
+            "longest minus shortest time between these onsets",
         ),
     }
     for name, (low, high, unit) in EXTREMES.items():

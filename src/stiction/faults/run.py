@@ -88,7 +88,7 @@ class _Integrator:
         sigma = self.system.sigma - self.system.pore_pressure(request.t_start)
         if not (sigma > 0.0).all():
             got, needs = f"{sigma.min():.4g} Pa at the start", "more than 0 in every cell"
-            where, why = "Fault.normal_stress less pore pressure", "an open fault has no friction."
+            where, why = "Fault.normal_stress minus pore pressure", "an open fault has no friction."
             try_ = "begin earlier, inject less, or give a higher normal stress."
             raise ModelError(where, got, needs, why, try_)
         m.cells["stress_start"] = mu * sigma + self.system.damping * v

@@ -141,15 +141,22 @@ def _check_laws(asked: Asked) -> None:
     for name in asked.laws:
         if asked.laws.count(name) > 1:
             why = "each law has one folder of results."
-            raise ModelError("--law", f"{name} twice", "different laws", why, "give it once.")
+            raise ModelError(
+                "--law", f"{name} twice", "different laws", why, "give this name once."
+            )
     for field in asked.free:
         if field in fixed:
             why = "a field is fitted, or has a given value."
             got, needs = f"{field!r} in --free and in --fix", "the field in one of the two"
             raise ModelError("--fix", got, needs, why, f"leave out --free {field}.")
     if asked.force_of is not None or asked.along != "time":
-        got, why = "--force-of or --along", "they name saved quantities of the run of a scenario."
-        try_ = "leave them out: the slip of a law is imposed, or driven by --rig-stiffness."
+        got, why = (
+            "--force-of or --along",
+            "these options name saved quantities of a scenario's run.",
+        )
+        try_ = (
+            "leave these options out: the slip of a law is imposed, or driven by --rig-stiffness."
+        )
         raise ModelError("--law", got, "neither of these options", why, try_)
 
 
@@ -244,7 +251,7 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
             raise ModelError(option, repr(text), needs, why, f"{option} {_EXAMPLES[option]}.")
         if name.strip() in pairs:
             got, why = f"{name.strip()!r} twice", "a name has one value."
-            raise ModelError(option, got, "different names", why, "give it once.")
+            raise ModelError(option, got, "different names", why, "give this name once.")
         pairs[name.strip()] = value.strip()
     return pairs
 

@@ -60,7 +60,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     Source: Burnham and Anderson 2002; Roberts et al. 2017, Ecography 40, 913, for blocks.
     Verified by: tests/unit/fits/test_comparison.py::test_the_true_law_wins
     """
-    why = "it is the number of blocks of rows that are predicted from the other rows; 0 for none."
+    why = "this many blocks of rows are predicted from the other rows; 0 for none."
     whole("compare_fits.folds", folds, least=0, most=100, why=why, try_="give 5.")
     if len(fits) < 2:
         needs, why = "at least two fits", "fits are compared with each other."

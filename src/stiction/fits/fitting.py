@@ -108,7 +108,7 @@ def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
 
 def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
     """Return the best fit of a problem, with intervals and audit."""
-    why, try_ = "the same seed repeats the search.", "leave it out."
+    why, try_ = "the same seed repeats the search.", "leave this value out."
     whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     method = Profile() if intervals is None else intervals
     search = _searched(problem, seed, method.level)
@@ -348,15 +348,16 @@ def _checks(problem: Problem, search: _Search, estimates: Sequence[Estimate]) ->
             exact or correlated <= most,
             correlated,
             most,
-            note="autocorrelation of the residuals: the law or the rig has an error, or the noise "
-            "is not white; Bootstrap() gives intervals that remain valid",
+            note="autocorrelation of the residuals; beyond the limit the law or the rig has an "
+            "error, or the noise is not white; Bootstrap() gives intervals that remain valid",
         ),
         Check(
             "no_outliers",
             exact or size <= float(norm.isf(5e-4 / n)),
             size,
             float(norm.isf(5e-4 / n)),
-            note="the largest residual divided by the noise; the law does not explain single rows",
+            note="largest residual divided by the noise; beyond the limit the law does not "
+            "explain single rows",
         ),
     ]
     if not problem.known_noise:

@@ -160,7 +160,7 @@ def report(fit: Fit) -> str:
         parts.append("<ul>" + "".join(f"<li>{html.escape(t)}</li>" for t in warnings) + "</ul>")
     numbers = (
         ("rows that were used", str(fit.rows)),
-        ("noise", f"{fit.noise:.4g} {'of that given' if fit.known_noise else 'N'}"),
+        ("noise", f"{fit.noise:.4g} {'times the given noise' if fit.known_noise else 'N'}"),
         ("AIC", f"{fit.aic:.6g}"),
         ("BIC", f"{fit.bic:.6g}"),
     )

@@ -112,7 +112,7 @@ def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
     except UNREADABLE as error:
         got = f"a file that cannot be read ({type(error).__name__}: {error})"
         needs, why = "a saved fit as it was written", "the file is truncated or changed."
-        try_ = "restore it from a backup, or fit again."
+        try_ = "restore the file from a backup, or fit again."
         raise StoreError(str(folder / FIT), got, needs, why, try_) from error
 
 

@@ -270,7 +270,7 @@ def criteria(problem: Problem, rss: float) -> tuple[float, float]:
 def screen(fit: Fit) -> str:
     """Return the one-screen summary of a fit."""
     rows = sum(curve.rows for curve in fit.curves)
-    unit = "of the noise given" if fit.known_noise else "N"
+    unit = "times the given noise" if fit.known_noise else "N"
     state = "UNTRUSTED" if fit.audit.untrusted else "FITTED"
     state += ", audit held" if fit.audit.ok else ", audit FAILED"
     lines = [

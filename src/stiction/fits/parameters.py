@@ -203,7 +203,10 @@ def _of_law(
     if known is None:
         cls: Any = law if isinstance(law, type) else type(law)
         if not (isinstance(cls, type) and issubclass(cls, Friction)) or cls.states:
-            needs, why = "one of " + ", ".join(OF_LAWS), "a fit can integrate the state of these."
+            needs, why = (
+                "one of " + ", ".join(OF_LAWS),
+                "a fit can integrate the states of these laws only.",
+            )
             try_ = "give one of these, or your own law without a state; " + nearest(name, OF_LAWS)
             raise ModelError("fit.law", name, needs, why, try_)
         given_class: Any = cls

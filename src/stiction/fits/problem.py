@@ -124,9 +124,11 @@ class Problem:
         if not isinstance(self.law, type):
             if self.known:
                 got = f"{', '.join(self.known)} and a law object"
-                needs = f"{self.name}, the class, or no `known`"
+                needs = f"the class {self.name}, or no `known`"
                 why = "a law object has values of all fields that are not fitted."
-                raise ModelError("fit.known", got, needs, why, "give the law these values.")
+                raise ModelError(
+                    "fit.known", got, needs, why, "give these values to the law object."
+                )
             values = {f.name: getattr(self.law, f.name) for f in fields}
         else:
             usual = {**_DEFAULTS.get(self.name, {}), **self.known}

@@ -24,7 +24,12 @@ __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 _WHY, _TRY = "the model of the rig needs this value.", "give a number, or Free() to fit it."
-_ROWS = Count(10, "the force is interpolated linearly between them.", "leave it out.", most=100_000)
+_ROWS = Count(
+    10,
+    "the force is interpolated linearly between these rows.",
+    "leave this value out.",
+    most=100_000,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +42,7 @@ class Free(Declared):
     low, high : bounds of the value
     """
 
-    start: Annotated[float | None, Finite("", "a search begins there.")] = None
+    start: Annotated[float | None, Finite("", "a search begins at this value.")] = None
     low: float = -math.inf
     high: float = math.inf
 
@@ -46,14 +51,20 @@ class Free(Declared):
         for name in ("low", "high"):
             given = getattr(self, name)
             if not (isinstance(given, float) and math.isinf(given)):
-                why, try_ = "it is a bound of the value.", "leave it out for no bound."
+                why, try_ = (
+                    "the fitted value is bounded by this number.",
+                    "leave this value out for no bound.",
+                )
                 given = number(f"Free.{name}", given, why=why, try_=try_)
                 object.__setattr__(self, name, given)
         if not self.low < self.high:
             got, why = f"{self.low:g} to {self.high:g}", "no value lies between these bounds."
             raise ModelError("Free.low", got, "low < high", why, "leave the bounds out.")
         if self.start is not None and not self.low <= self.start <= self.high:
-            needs, why = f"from {self.low:g} to {self.high:g}", "a start lies within its bounds."
+            needs, why = (
+                f"a number from {self.low:g} to {self.high:g}",
+                "a start lies within its bounds.",
+            )
             raise ModelError("Free.start", self.start, needs, why, "leave `start` out.")
 
 
@@ -157,7 +168,7 @@ class Simulated(Rig):
         super().__post_init__()
         given: object = self.scenario
         if not isinstance(given, Scenario | str | Path):
-            needs, why = "a scenario, its name or its file", "the rig simulates it."
+            needs, why = "a scenario, its name or its file", "the rig simulates this scenario."
             try_ = 'for example read_scenario("baseline").'
             raise ModelError("Simulated.scenario", repr(given), needs, why, try_)
         if not isinstance(self.scenario, Scenario):
@@ -167,4 +178,4 @@ class Simulated(Rig):
             if not (isinstance(given, str) and PLACE.fullmatch(given)):
                 where, needs = f"Simulated.{name}", "a name, or a name with an index such as x[0]"
                 why = "this field names a saved quantity of the run."
-                raise ModelError(where, repr(given), needs, why, 'try "x[0]".')
+                raise ModelError(where, repr(given), needs, why, 'give "x[0]".')

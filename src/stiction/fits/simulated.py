@@ -102,7 +102,7 @@ class RunProblem(Problem):
         assert isinstance(rig.scenario, Scenario)
         if isinstance(free, str) or not len(free):
             needs, why = "paths of fields of the scenario", "`free` names the fields to be fitted."
-            raise ModelError("fit.free", repr(free), needs, why, 'try ["law.mu"].')
+            raise ModelError("fit.free", repr(free), needs, why, 'give ["law.mu"].')
         self.scenario = rig.scenario
         self.rig: Simulated = rig
         self.curves, self.known_noise = tuple(curves), noise_is_known(curves)
@@ -342,7 +342,9 @@ class RunProblem(Problem):
         except SolveError as error:
             why = "the run with these values failed: " + str(error).partition("\n")[0]
             needs, try_ = "values for which the run is solved", "give bounds by Free(low, high)."
-            raise ModelError("scenario", "these values", needs, why, try_) from error
+            raise ModelError(
+                "scenario", "values for which the run fails", needs, why, try_
+            ) from error
         force = _saved_values(run, self.rig.force)
         x = run.time if self.rig.along == "time" else _saved_values(run, self.rig.along)
         rows = _rising(np.asarray(x, dtype=np.float64), self.rig.along)
@@ -358,9 +360,9 @@ class RunProblem(Problem):
             room = 1e-9 * (x[-1] - x[0])
             if at[0] < x[0] - room or at.max() > x[-1] + room or at.min() < x[0] - room:
                 got = f"data from {at.min():.6g} to {at.max():.6g}"
-                needs = f"within {x[0]:.6g} to {x[-1]:.6g}, the range of the run"
+                needs = f"values within {x[0]:.6g} to {x[-1]:.6g}, the range of the run"
                 why, try_ = (
-                    "the run has no force outside this range.",
+                    "the run computes no force outside this range.",
                     "extend the motion of the scenario.",
                 )
                 raise ModelError("Simulated.along", got, needs, why, try_)
@@ -402,7 +404,7 @@ def _abscissa(curve: Curve, along: str) -> Floats:
         return np.asarray(curve.time, dtype=np.float64)
     if curve.displacement is None:
         why = f"data and run are compared at equal values of {along}."
-        needs, try_ = "displacements [m]", 'measure them, or give along="time".'
+        needs, try_ = "displacements [m]", 'measure the displacements, or give along="time".'
         raise ModelError("Curve.displacement", "none", needs, why, try_)
     return np.asarray(curve.displacement, dtype=np.float64)
 
@@ -423,7 +425,7 @@ def _saved_values(run: Run, name: str) -> Floats:
             match[1] if values.ndim == 1 else f"{match[1]}[0] to {match[1]}[{values.shape[1] - 1}]"
         )
         why = "the curve has one force in each row."
-        raise ModelError("Simulated", repr(name), needs, why, f"try {needs.split()[0]}.")
+        raise ModelError("Simulated", repr(name), needs, why, f"give {needs.split()[0]}.")
     return values[:, int(match[2])]
 
 
@@ -437,7 +439,7 @@ def _direction(place: Place) -> str:
 
 def _no_slopes(got: str) -> ModelError:
     """Return the error for a run without derivatives, whose text `jacobian_note` shows."""
-    why, try_ = "the Jacobian needs derivatives of the run.", "differences of runs replace them."
+    why, try_ = "the Jacobian needs derivatives of the run.", "use differences of runs instead."
     return ModelError("derivatives", got, "a run with derivatives", why, try_)
 
 

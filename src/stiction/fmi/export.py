@@ -111,7 +111,7 @@ def _builder() -> Any:
     try:
         from pythonfmu3 import FmuBuilder
     except ImportError:
-        needs, why = "the package pythonfmu3", "it writes the FMU file."
+        needs, why = "the package pythonfmu3", "this package writes the FMU file."
         try_ = 'pip install "stiction[fmi]".'
         raise ModelError("export_fmu", "no pythonfmu3", needs, why, try_) from None
     if not FmuBuilder.has_binary():

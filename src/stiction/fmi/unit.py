@@ -94,7 +94,7 @@ class ChainUnit:
     def _set(self, name: str, value: float) -> None:
         if self._runs:
             why = "a parameter of the chain is fixed while the chain moves."
-            try_ = "set it before the simulation begins."
+            try_ = "set the parameter before the simulation begins."
             raise ModelError(name, f"{value!r} during the simulation", "no change", why, try_)
         self._given[name] = float(value)
         self._stepper = None
@@ -186,8 +186,8 @@ def _continued(stands: float, time: float, step: float) -> float:
     """Return the end of a step; raise ModelError if it does not begin at the present time."""
     close = _ROUNDING * max(abs(stands), abs(time), abs(step))
     if not (np.isfinite(step) and step > 0.0 and abs(time - stands) <= max(close, 1e-300)):
-        got = f"a step of {step!r} from {time!r}"
-        needs = f"a step > 0 from {stands!r} [s]"
+        got = f"a step of {step!r} that begins at {time!r}"
+        needs = f"a step > 0 that begins at {stands!r} [s]"
         why = "each step must begin at the end of the previous one; steps cannot be repeated."
         try_ = "begin at the start of the scenario, and ask for consecutive steps."
         raise ModelError("doStep", got, needs, why, try_)

@@ -33,7 +33,7 @@ _KEY, _KERNELS = "__scenario__", "__kernels__"
 # at the end of the file, where ZIP has its comment
 _LABEL = b"sha256 "
 _SEAL = len(_LABEL) + 64
-_DAMAGED = "it is damaged."
+_DAMAGED = "the file is damaged."
 
 
 def checkpoint_path(folder: Path) -> Path:
@@ -103,7 +103,7 @@ class FileCheckpoint:
             self.saved = True
         except OSError as error:
             got, needs = error.strerror or str(error), "a file that can be written"
-            why = "the state of a long run is saved there, so that it can be resumed."
+            why = "the state of a long run is saved in this file, so that the run can be resumed."
             if self._warn is None:
                 try_ = "free space on the disk; --resume continues from the last checkpoint."
                 raise StoreError(str(self.path), got, needs, why, try_) from error
@@ -161,7 +161,7 @@ class FileCheckpoint:
             raw = regular_bytes(self.path)
             content, seal = memoryview(raw)[:-_SEAL], raw[-_SEAL:]
             if not seal.startswith(_LABEL):
-                why = "it is damaged, or was written by an earlier version."
+                why = "the file is damaged, or was written by an earlier version."
                 raise self._refused("a file that cannot be read (no digest)", why)
             if seal != _LABEL + hashlib.sha256(content).hexdigest().encode("ascii"):
                 raise self._refused("a file that cannot be read (another digest)", _DAMAGED)

@@ -27,7 +27,7 @@ __all__ = ["DAMAGED", "UNVERIFIED", "VALID", "Verdict", "examine", "examined", "
 VALID, DAMAGED, UNVERIFIED = 0, 2, 3
 """Exit codes of `stiction verify`."""
 
-_NO_DIGESTS = "it has no digests: it was saved by an earlier version"
+_NO_DIGESTS = "the run has no digests, because an earlier version saved it"
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,10 @@ def refusal(verdict: Verdict) -> StoreError:
             f"restore the files from a backup, or run: stiction run {again} --out another folder."
         )
     if verdict.summary is not None:
-        try_ += " If you changed them yourself, --unverified (load(..., unverified=True)) reads it."
+        try_ += (
+            " If you changed the files yourself, --unverified (load(..., unverified=True)) reads "
+            "the run."
+        )
     return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 

@@ -43,7 +43,7 @@ _STRENGTH = 2.0 * math.sqrt(5.0) / 9.0
 _WORK = 15.0 ** (1.0 / 3.0) / 8.0
 
 _TRY_CONSTANTS = (
-    "solids in air have 1e-20 to 1e-18 J and a few 1e-10 m; or use "
+    "give `hamaker` from 1e-20 to 1e-18 J and `r0` of a few 1e-10 m, as for solids in air; or use "
     "LennardJones.from_strength(max_tension, work_of_adhesion)."
 )
 _HAMAKER = Positive("J", "without attraction there is no adhesion.", _TRY_CONSTANTS)
@@ -51,7 +51,7 @@ _R0 = Positive("m", "the attraction acts over this length.", _TRY_CONSTANTS)
 _GAP_REG = Positive(
     "m",
     "below gap_reg the curve continues along its tangent; a tangent beyond gap_max never repels.",
-    "leave it out: then it is gap_eq.",
+    "leave gap_reg out for the default, gap_eq.",
 )
 _ADHESIVE = Flag("False removes all tension.", "to weaken adhesion, lower `hamaker`.")
 

@@ -33,13 +33,13 @@ _WHY_MU = "a negative threshold would push the body along and create energy."
 _TRY_MU = "give a number >= 0, or use Frictionless()."
 _MU = NonNegative("1", _WHY_MU, _TRY_MU)
 _WHY_CUT = (
-    "below this range friction would need a very large pressure; above it friction would act far "
-    "outside the contact area, or be negative."
+    "for smaller values friction would need a very large pressure; for larger ones friction "
+    "would act far outside the contact area, or be negative."
 )
 _TRY_CUT = "give 1 for friction in the whole contact area, or 0 for friction under pressure alone."
 _SHARPNESS = Positive(
     "1",
-    "it is r0 over the width of the gaps in which friction falls to zero.",
+    "the sharpness is r0 divided by the width of the gap interval in which friction falls to zero.",
     "give 80, as in the paper.",
 )
 _PROBE = Finite(
@@ -408,7 +408,7 @@ class UserThreshold(AdhesiveFriction):
             raise ModelError(
                 "UserThreshold.slope_function",
                 f"{slopes[bad]:.6g} Pa/m at the gap {gaps[bad]:.6g} m",
-                f"the derivative of `function`, near {differences[bad]:.6g} Pa/m there",
+                f"the derivative of `function`, near {differences[bad]:.6g} Pa/m at this gap",
                 "Newton's method uses it; a wrong one stops it from converging.",
                 "differentiate s with respect to the gap.",
             )
@@ -486,7 +486,7 @@ class UserThreshold(AdhesiveFriction):
         if not good.all():
             bad = gaps[int(np.argmin(good))]
             got = f"no finite s >= 0 with a finite slope at the gap {bad:.6g} m"
-            needs = "one at every gap between those of `probe`"
+            needs = "a finite s >= 0 with a finite slope at every gap between those of `probe`"
             try_ = "bound the function from below, or narrow `probe`."
             raise ModelError("UserThreshold.function", got, needs, _WHY_MU, try_)
         return np.concatenate([[3.0, low, (high - low) / (count - 1)], values, slopes])
@@ -506,8 +506,8 @@ def _tension_at_gap_cut(s_cut: float, adhesion: Adhesion) -> float:
         "s_cut",
         f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut-off gap",
         "a cut-off gap in tension: an adhesive law and 0 < s_cut <= 1",
-        "the two models are matched by the friction at the equilibrium gap, where model "
-        "EA has none otherwise.",
+        "the two models are matched by the friction at the equilibrium gap, where model EA has "
+        "no friction otherwise.",
         "raise s_cut, or compare peak forces instead.",
     )
 

@@ -40,7 +40,7 @@ _WHY_MU = "a negative coefficient would push a body along and create energy."
 _TRY_MU = "give a number >= 0, or one per mass; 0 means no friction."
 _MU = NonNegative("1", _WHY_MU, _TRY_MU, per="contact")
 _SPREAD = NonNegative(
-    "1", "it is the half width of a distribution.", "give a number between 0 and mu_mean."
+    "1", "the spread is the half width of a distribution.", "give a number between 0 and mu_mean."
 )
 _SEED = Count(
     0,
@@ -49,11 +49,13 @@ _SEED = Count(
     most=MOST_SEED,
 )
 _CORRELATION = NonNegative(
-    "1", "it is a correlation length in masses.", "leave it out for independent masses."
+    "1",
+    "the correlation length is counted in masses.",
+    "leave this value out for independent masses.",
 )
 _V_SCALE = Positive(
     "m/s",
-    "friction weakens over this slip speed; zero would be a jump.",
+    "friction weakens over this slip speed; a speed of zero would be a jump.",
     "give a positive speed, or use StaticKinetic for a jump.",
     per="contact",
 )
@@ -368,7 +370,8 @@ class UserFriction(Friction):
                 raise ModelError(
                     "UserFriction.slope_function",
                     f"{slope!r} s/m at v = {v} m/s",
-                    f"the derivative of `function`, which is near {difference:.6g} s/m there",
+                    f"the derivative of `function`, which is near {difference:.6g} s/m at this "
+                    "speed",
                     "implicit methods use it; a wrong one stops them from converging.",
                     "differentiate mu with respect to the speed |v|.",
                 )

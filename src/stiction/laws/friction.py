@@ -227,7 +227,7 @@ class Friction(Declared, abc.ABC):
         state : (..., n_state) just before; default the initial state
         """
         if event not in EVENTS:
-            needs, why = " or ".join(map(repr, EVENTS)), "these are the events of a contact."
+            needs, why = " or ".join(map(repr, EVENTS)), "a contact has these kinds of events."
             where = f"{type(self).__name__}.state_jump"
             raise ModelError(where, repr(event), needs, why, "give one of them.")
         z, jump = self._state(state), self.formulas.jump
@@ -390,7 +390,7 @@ def with_stick(law: Friction, where: str) -> None:
             where,
             f"{type(law).__name__}, which has no stick",
             "a set-valued law, whose friction in stick has any value up to a bound",
-            "each of its steps decides whether a contact sticks or slips.",
+            "each step of this method decides whether a contact sticks or slips.",
             "use Radau(); EventDriven(), which then calls Radau; or ThetaStepper(step=...).",
         )
 
@@ -507,7 +507,7 @@ def check_order(law: object, larger: str, smaller: str, why: str, beside: str = 
     where = f"{type(law).__name__}.{larger}"
     sizes = {one.size for one in (above, below) if one.ndim}
     if len(sizes) > 1:
-        got = f"{above.size} values with {below.size} of {smaller}"
+        got = f"{above.size} values beside {below.size} values of {smaller}"
         needs, reason = "lists of one length, or one number", "each contact has both coefficients."
         raise ModelError(where, got, needs, reason, "give one number per contact.")
     above, below = np.broadcast_arrays(np.atleast_1d(above), below)

@@ -41,9 +41,12 @@ _DAMPING = NonNegative(
 )
 _VISCOUS = NonNegative("s/m", "negative viscous friction would create energy.", _TRY, per="contact")
 _V_SCALE = Positive(
-    "m/s", "friction decreases over this slip speed; zero would be a jump.", _TRY, per="contact"
+    "m/s",
+    "friction decreases over this slip speed; a speed of zero would be a jump.",
+    _TRY,
+    per="contact",
 )
-_START = Finite("m", "it is the deflection of a contact at the start.", _TRY, per="contact")
+_START = Finite("m", "a contact has this deflection at the start.", _TRY, per="contact")
 _POWER = Choice(
     (1.0, 2.0), "a fractional power has a branch point at the deflection of steady slip.", "give 1."
 )
@@ -161,7 +164,9 @@ def _within(law: Any, most: Floats) -> None:
         where = f"{type(law).__name__}.deflection_start"
         needs = f"at most {float(np.max(most)):g} m in size"
         why = "at a larger deflection the contact slips already."
-        raise ModelError(where, law.deflection_start, needs, why, "leave it out to start at 0.")
+        raise ModelError(
+            where, law.deflection_start, needs, why, "leave this value out to start at 0."
+        )
 
 
 # ---- LuGre and the elasto-plastic model, with a Stribeck curve
@@ -430,10 +435,10 @@ class BoucWen(_Deflecting):
         Numbers, Positive("1", "the deflection grows with slip: dz/dw = a.", _TRY, per="contact")
     ]
     beta: Annotated[
-        Numbers, Positive("1/m^power", "it limits the deflection in slip.", _TRY, per="contact")
+        Numbers, Positive("1/m^power", "beta limits the deflection in slip.", _TRY, per="contact")
     ]
     gamma: Annotated[
-        Numbers, Finite("1/m^power", "it shapes the hysteresis loop.", _TRY, per="contact")
+        Numbers, Finite("1/m^power", "gamma shapes the hysteresis loop.", _TRY, per="contact")
     ]
     power: Annotated[float, _POWER] = 1.0
     deflection_start: Annotated[Numbers, _START] = 0.0
@@ -442,12 +447,12 @@ class BoucWen(_Deflecting):
         super().__post_init__()
         if np.any(np.abs(np.asarray(self.gamma)) > np.asarray(self.beta)):
             got, needs = f"{self.gamma} with beta = {self.beta}", "|gamma| <= beta"
-            why = "otherwise a small cycle of slip gives back more energy than it took."
+            why = "with |gamma| > beta a small cycle of slip gives back more energy than it took."
             try_ = "give gamma = 0, or gamma = beta for elastic unloading."
             raise ModelError("BoucWen.gamma", got, needs, why, try_)
         if np.any(np.asarray(self.beta) + np.asarray(self.gamma) <= 0.0):
             got, needs = f"beta = {self.beta}, gamma = {self.gamma}", "beta + gamma > 0"
-            why = "otherwise friction has no finite limit in steady slip."
+            why = "with beta + gamma <= 0 friction has no finite limit in steady slip."
             raise ModelError("BoucWen.gamma", got, needs, why, "give a larger gamma.")
         level = np.asarray(self.a) / (np.asarray(self.beta) + np.asarray(self.gamma))
         _within(self, level ** (1.0 / self.power))

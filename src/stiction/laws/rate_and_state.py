@@ -35,13 +35,13 @@ Floats = npt.NDArray[np.float64]
 AGEING, SLIP = 0, 1
 
 _WHY, _TRY = (
-    "the friction coefficient of every cell depends on it.",
-    "leave it out for the default.",
+    "the friction coefficient of every cell depends on this value.",
+    "leave this value out for the default.",
 )
 _LAW = Part(
     "the evolution law gives the rate of the state theta.", _TRY, "AgeingLaw(...) or SlipLaw(...)"
 )
-_AGE = Positive("s", "it is the age theta of the contacts at the start.", _TRY, per="mass")
+_AGE = Positive("s", "the contacts have this age theta at the start.", _TRY, per="mass")
 _VISCOUS = NonNegative("s/m", "negative radiation damping would create energy.", _TRY, per="mass")
 
 
@@ -295,7 +295,7 @@ class RateAndStateFriction(ForceLaw):
         if not self.law.regularised:
             why = "with inertia the slip rate passes zero, where ln V is not defined."
             where = "RateAndStateFriction.law.regularised"
-            raise ModelError(where, False, "True", why, "leave it out.")
+            raise ModelError(where, False, "True", why, "leave this value out.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

@@ -206,7 +206,7 @@ def _checked(
         penalty,
         rule="positive",
         unit="Pa/m",
-        why="it is the tangential stiffness of the interface in stick.",
+        why="the interface has this tangential stiffness in stick.",
         try_="give about ten times the stiffness of the bulk over the element size.",
     )
     return g, old, np.broadcast_to(s, (n,)), np.broadcast_to(ds, (n,)), eps

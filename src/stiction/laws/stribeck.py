@@ -32,14 +32,17 @@ _TRY, _WHY_MU = (
 )
 _MU = NonNegative("1", _WHY_MU, _TRY, per="contact")
 _V_SCALE = Positive(
-    "m/s", "friction decreases over this slip speed; zero would be a jump.", _TRY, per="contact"
+    "m/s",
+    "friction decreases over this slip speed; a speed of zero would be a jump.",
+    _TRY,
+    per="contact",
 )
 _VISCOUS = NonNegative("s/m", "negative viscous friction would create energy.", _TRY, per="contact")
 _WHY_POWER = "a fractional power of |v| has no Taylor series at zero speed."
 _POWER = Choice((1.0, 2.0), _WHY_POWER, "give 2 for the Gaussian curve, 1 for the exponential one.")
 _GROWTH = NonNegative("1", "contacts in stick do not weaken with time.", _TRY, per="contact")
 _TIME = Positive("s", "the coefficient grows with ln(1 + age / time).", _TRY, per="contact")
-_RESTED = NonNegative("s", "it is the age of the contacts at the start.", _TRY, per="contact")
+_RESTED = NonNegative("s", "the contacts have this age at the start.", _TRY, per="contact")
 
 # indices of the parameters p in the formulas of `Stribeck`, `AgeingCoulomb` and `RestingCoulomb`.
 # Formulas are functions of the slip speed v [m/s], the states z and p, see `friction.Formulas`

@@ -99,7 +99,7 @@ class StretchedString(TyreLaw):
     kinetic_ratio: Annotated[float, _KINETIC_RATIO]
     relaxation: Annotated[float, _RELAXATION]
     half_length: Annotated[
-        float, Positive("m", "it is half the length of the contact patch.", _TRY_STRING)
+        float, Positive("m", "half the contact patch has this length.", _TRY_STRING)
     ]
 
     @property

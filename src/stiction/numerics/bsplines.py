@@ -59,7 +59,10 @@ def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
     """
     t = np.asarray(breaks, dtype=np.float64)
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
-        why, try_ = "knot spans lie between the breaks.", "sort them and give each once."
+        why, try_ = (
+            "knot spans lie between the breaks.",
+            "sort the values, and give each value once.",
+        )
         got = f"an array of shape {t.shape}"
         if t.ndim == 1:
             got = "one value" if t.size == 1 else f"{t.size} values that do not increase, or NaN"

@@ -275,7 +275,7 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
     if count * each > limit:
         got = f"{count}, about {count * each / 2**30:.3g} GiB"
         needs = f"at most {int(limit / each)}"
-        why = f"by estimate each takes {each:g} bytes, and {limit / 2**30:.3g} GiB is the limit."
+        why = f"each is estimated to take {each:g} bytes, and {limit / 2**30:.3g} GiB is the limit."
         raise ModelError(where, got, needs, why, try_)
 
 

@@ -73,7 +73,10 @@ class SuperLU(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the field."""
-        where, why = "SuperLU.pivot_threshold", "it is a fraction of the largest entry"
+        where, why = (
+            "SuperLU.pivot_threshold",
+            "a pivot is compared with this fraction of the largest entry",
+        )
         hint = "give 0.01, or 1 for the largest entry of each column"
         value = number(where, self.pivot_threshold, rule="nonnegative", why=why, try_=hint)
         if value > 1.0:
@@ -116,7 +119,7 @@ class Pardiso(LinearSolver):
     def __post_init__(self) -> None:
         """Check the field."""
         if self.threads is not None:
-            why = "PARDISO divides a factorisation among them"
+            why = "PARDISO divides a factorisation among the threads"
             hint = "give 1 inside worker processes, or None"
             where = "Pardiso.threads"
             threads = whole(where, self.threads, least=1, most=4096, why=why, try_=hint)
@@ -139,14 +142,17 @@ def _check_iterative(
 ) -> None:
     """Check the common fields of iterative solvers; store the tolerance as a number."""
     name = type(solver).__name__
-    where, why = f"{name}.tolerance", "iterations continue until the residual is below it"
+    where, why = (
+        f"{name}.tolerance",
+        "iterations continue until the residual is below this tolerance",
+    )
     value = number(where, tolerance, rule="positive", why=why, try_=f"give {usual}")
     if not 1e-14 <= value <= 1e-2:
         needs = "a number between 1e-14 and 1e-2"
         raise ModelError(where, repr(value), needs, why, f"give {usual}")
     object.__setattr__(solver, "tolerance", value)
     if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
-        needs, hint = "SuperLU() or Pardiso()", "leave it out"
+        needs, hint = "SuperLU() or Pardiso()", "leave this value out"
         raise ModelError(f"{name}.direct", repr(direct), needs, why_direct, hint)
 
 
@@ -186,11 +192,22 @@ class Multigrid(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _check_iterative(self, self.tolerance, self.direct, "1e-10", "it factorises small matrices")
+        _check_iterative(
+            self,
+            self.tolerance,
+            self.direct,
+            "1e-10",
+            "the direct solver factorises small matrices",
+        )
         for name, least, most in (("max_iterations", 1, 10_000), ("direct_below", 0, 10**8)):
-            where, why = f"Multigrid.{name}", "it is a number of iterations, or of unknowns"
+            where, why = f"Multigrid.{name}", "iterations and unknowns are counted in whole numbers"
             value = whole(
-                where, getattr(self, name), least=least, most=most, why=why, try_="leave it out"
+                where,
+                getattr(self, name),
+                least=least,
+                most=most,
+                why=why,
+                try_="leave this value out",
             )
             object.__setattr__(self, name, value)
 
@@ -237,11 +254,13 @@ class CachedFactors(LinearSolver):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are cached")
+        _check_iterative(
+            self, self.tolerance, self.direct, "1e-6", "the factors of this solver are cached"
+        )
         for name in ("max_iterations", "worn"):
             where, why = f"CachedFactors.{name}", "iterations are counted from 1"
             count = getattr(self, name)
-            value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
+            value = whole(where, count, least=1, most=1000, why=why, try_="leave this value out")
             object.__setattr__(self, name, value)
 
     def start(self) -> Workspace:

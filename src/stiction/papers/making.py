@@ -53,8 +53,8 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
     if not full:
         return items
     if not has_two_sizes(paper):
-        why = "its figures have one size, that of the paper."
-        raise ModelError("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
+        why = "the figures of this paper are computed at one size."
+        raise ModelError("--full", repr(paper), "a paper with two sizes", why, "leave --full out.")
     full_items: dict[str, Item] = module.FULL_ITEMS
     return full_items
 

@@ -204,7 +204,7 @@ def _chaos(runs: Runs) -> list[Row]:
         rows += [
             Row(f"{word}: growth factor of the difference of two runs", "grows", one.factor),
             Row(f"{word}: exponent of the fit exp(rate t)", "positive", one.rate),
-            Row(f"{word}: its misfit in the logarithm", "none given", one.misfit_rate),
+            Row(f"{word}: misfit of this fit in the logarithm", "none given", one.misfit_rate),
             Row(f"{word}: misfit of the best power of t", "none given", one.misfit_power),
             Row(f"{word}: compared up to", "none given", one.linear_until),
         ]

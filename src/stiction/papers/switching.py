@@ -206,7 +206,7 @@ def _figure_5(runs: Runs) -> list[Row]:
         Row("at scaled time", LOST, runs["wheel-into-two-fold"].t_end),
         Row(
             "scaled times of the slip phases of wheel-leaves-minus",
-            "they wind outward",
+            "the orbits wind outward",
             _slip_times(leaves),
         ),
         Row(
@@ -214,7 +214,11 @@ def _figure_5(runs: Runs) -> list[Row]:
             "not mentioned",
             f"{len(at_line)} of 3",
         ),
-        Row("scaled time at which wheel-leaves-minus reaches it", "not mentioned", leaves.t_end),
+        Row(
+            "scaled time at which wheel-leaves-minus reaches the line",
+            "not mentioned",
+            leaves.t_end,
+        ),
         Row(
             "all such trajectories find their way back into the singularity",
             "yes",
@@ -225,7 +229,11 @@ def _figure_5(runs: Runs) -> list[Row]:
             LOST,
             float(kinds.count("two_fold")),
         ),
-        Row("arrivals at the line meanwhile", "not mentioned", float(kinds.count("codim2_line"))),
+        Row(
+            "arrivals at the line up to scaled time 60",
+            "not mentioned",
+            float(kinds.count("codim2_line")),
+        ),
     ]
 
 
@@ -333,7 +341,7 @@ def _gamma_0(runs: Runs) -> list[Row]:
         ),
         Row("omega* [rad/s]", wheel.omega0, float(state[2])),
         Row("v* [m/s]", LOST, float(state[1])),
-        Row("relative difference of both fields there", 0.0, float(jump / size)),
+        Row("relative difference of both fields at the two-fold", 0.0, float(jump / size)),
         Row("loss of determinism at the two-fold", "no", _yes(folds.case[0] == 1)),
     ]
 
@@ -370,7 +378,7 @@ def _gamma_90(runs: Runs) -> list[Row]:
     return [
         Row("number of two-folds", 0.0, float(wheel.two_fold_state().r.size)),
         Row("distance of both boundaries, over mu", 2.0, float(gap.mean() / wheel.mu)),
-        Row("its variation over the surface, over mu", 0.0, spread / wheel.mu),
+        Row("variation of this distance over the surface, over mu", 0.0, spread / wheel.mu),
         Row("escaping region on the surface", "no", _yes((surface.region == 1).any())),
         Row("loss of determinism up to scaled time 14", "no", _yes(run.determinism.losses)),
     ]
@@ -435,7 +443,9 @@ def _line(runs: Runs) -> list[Row]:
                 "not mentioned",
                 _finite_fraction(times),
             ),
-            Row(f"longest scaled time to it, {word}", "not mentioned", float(np.nanmax(times))),
+            Row(
+                f"longest scaled time to the line, {word}", "not mentioned", float(np.nanmax(times))
+            ),
         ]
     for word, (r, after) in _line_maps(wheel).items():
         rows += [

@@ -106,12 +106,17 @@ class Figures(Animated):
         """
         got, needs = f"a run of {self.run.system_name!r}", "a run of a system that has an animation"
         why = "each system defines its own animation, and this one has none."
-        raise ModelError("animate", got, needs, why, f"draw: {', '.join(self.NAMES)}.")
+        raise ModelError(
+            "animate", got, needs, why, f"draw one of the figures {', '.join(self.NAMES)}."
+        )
 
     def __call__(self, *_args: object, **_options: object) -> NoReturn:
         """Refuse `run.plot()`: each figure is a separate method."""
-        try_ = f"run.plot.{(*self.default, *self.NAMES)[0]}(); there are: {', '.join(self.NAMES)}."
-        needs = "the name of a figure, each a method of `run.plot`"
+        try_ = (
+            f"run.plot.{(*self.default, *self.NAMES)[0]}(); the figures are: "
+            f"{', '.join(self.NAMES)}."
+        )
+        needs = "the name of a figure; every figure is a method of `run.plot`"
         raise ModelError("plot", "run.plot(...)", needs, "a run has several figures.", try_)
 
     def __getattr__(self, name: str) -> Callable[..., PaperFigure]:
@@ -133,7 +138,7 @@ def figures_of(run: Run) -> Figures:
     package = package_of(run.system_name, run.system)
     if not package or importlib.util.find_spec(f"{package}.figures") is None:
         got, needs = f"a run of {run.system_name!r}", "a run of a system that has figures"
-        why = "every system draws its own, in the folder `figures` beside its model."
+        why = "every system draws its own figures, in the folder `figures` beside its model."
         raise ModelError("plot", got, needs, why, "draw the arrays in `run.data` yourself.")
     return cast(Figures, importlib.import_module(f"{package}.figures").figures_of(run))
 
@@ -197,5 +202,5 @@ def _write(figure: PaperFigure, path: Path, dpi: float) -> None:
 
 def unknown_figure(name: str, known: Sequence[str], system: str) -> str:
     """Return the message for a figure called `name` that a system does not have."""
-    needs, why = "one of " + ", ".join(known), f"these are the figures of a {system}."
+    needs, why = "one of " + ", ".join(known), f"a run of {system} has these figures."
     return explain("plot", f"figure {name!r}", needs, why, nearest(name, known))

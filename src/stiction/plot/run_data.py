@@ -48,8 +48,10 @@ class RunData:
         if missing:
             got = f"a run of {self.run.system_name} without {', '.join(missing)}"
             needs = "the saved variables " + ", ".join(self.NEEDED)
-            why = f"the figures of {self.FAMILY} are drawn from these."
-            raise ModelError("plot", got, needs, why, "solve it again and save the run as it is.")
+            why = f"the figures of {self.FAMILY} are drawn from these variables."
+            raise ModelError(
+                "plot", got, needs, why, "solve the system again, and save the run unchanged."
+            )
 
     @property
     def time_word(self) -> str:
@@ -88,6 +90,6 @@ def window_of(where: str, window: object, run: Run) -> tuple[float, float]:
     if given.shape != (2,) or moved or not inside[0] < inside[1]:
         unit = "" if run.time_unit == "1" else f" [{run.time_unit}]"
         needs = f"a begin and a later end between {low} and {high}{unit}"
-        why, try_ = "only saved states can be drawn.", "leave it out to show the whole run."
+        why, try_ = "only saved states can be drawn.", "leave this value out to show the whole run."
         raise ModelError(where, repr(window), needs, why, try_)
     return float(inside[0]), float(inside[1])

@@ -180,7 +180,9 @@ class Curve(Centreline):
         given = np.ravel(self.nodes) if len(shape) == 2 and shape[1] == 3 else self.nodes
         flat = numbers("Curve.nodes", given, unit="m", why=why, try_=try_)
         if flat.size % 3 or flat.size < 6:
-            raise ModelError("Curve.nodes", f"{flat.size} numbers", "three per node", why, try_)
+            raise ModelError(
+                "Curve.nodes", f"{flat.size} numbers", "three numbers per node", why, try_
+            )
         object.__setattr__(self, "nodes", flat)
 
     def points(self, count: int) -> Floats:

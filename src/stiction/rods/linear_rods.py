@@ -39,7 +39,7 @@ _WHY_ROOM = "at least eight nodes must lie between the contact and an end."
 _ELEMENTS = Count(
     2 * _ROOM, f"{_WHY_ROOM[:-1]}, and all normal modes are computed.", "give 40.", most=400
 )
-_LENGTH = Positive("m", "it is the length of both rods.")
+_LENGTH = Positive("m", "both rods have this length.")
 _STRETCH = Finite(
     "1",
     "compressed rods may buckle, and the law is that of small strain.",

@@ -35,12 +35,14 @@ __all__ = [
 ]
 
 _WHY_STEP = "an explicit scheme takes steps of this length."
-_LEAPFROG_STEP = Positive("s", _WHY_STEP, "leave it out for a fraction of the stability limit.")
-_PLANE_STEP = Positive("s", _WHY_STEP, "leave it out for a quarter of the limit.")
-_WHY_FRACTION = "beyond the limit the fastest wave of the elements grows without bound."
+_LEAPFROG_STEP = Positive(
+    "s", _WHY_STEP, "leave this value out for a fraction of the stability limit."
+)
+_PLANE_STEP = Positive("s", _WHY_STEP, "leave this value out for a quarter of the stability limit.")
+_WHY_FRACTION = "beyond the stability limit the fastest wave of the elements grows without bound."
 _FRACTION = Positive("1", _WHY_FRACTION, "give 0.5.", most=1.0)
 _PLANE_FRACTION = Positive("1", _WHY_FRACTION, "give 0.25.", most=1.0)
-_SHAKE = Flag("gaps are constrained or not.", "give True.")
+_SHAKE = Flag("True constrains the gaps of contacts.", "give True.")
 _STEP = Positive("s", "time goes forward.", "for example 1e-3.")
 _RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.", most=1e-2)
 _TRY = "leave the default."
@@ -51,7 +53,7 @@ _BEND = Positive(
 _MARGIN = Positive(
     "1", "the run ends at this distance from an end, because steps shrink with the distance.", _TRY
 )
-_CHECK = Flag("the run is solved again with twice the step as a check, or not.")
+_CHECK = Flag("True repeats the run with twice the step as a check.")
 _BUMP = Positive("1", "the contact acts over this width.", _TRY)
 _CELLS = Count(4, "the cells resolve the bump.", most=MOST_CELLS)
 _CROSSING = Positive(
@@ -60,10 +62,10 @@ _CROSSING = Positive(
     "give 0.2.",
     most=1.0,
 )
-_LUMPED = Flag("masses are lumped or not.")
+_LUMPED = Flag("True lumps the masses.")
 _STEPS = Limit(most=1_000_000)
 _TURN = Positive("m", "each node may touch every turn of its rod once.", "give None.")
-_SETTLE = Flag("the rods take their first loads without friction, or with it.")
+_SETTLE = Flag("True applies the first loads without friction.")
 _FORCES = Positive(
     "1", "Newton's method balances forces to this tolerance.", "give 1e-8.", most=1e-2
 )

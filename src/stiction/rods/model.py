@@ -34,14 +34,14 @@ LEAST_MARGIN = 8
 CONTACT_CURVE = Choice(
     ("spline", "fitted"),
     "contact points lie on this curve along the axis of the rod.",
-    "leave it out for the spline.",
+    "leave this value out for the spline.",
 )
-_WHY = "a system of rods consists of such objects."
+_WHY = "a system of rods consists of rods, contacts, a search and partners."
 _RODS = Parts(
     "a system of rods has at least one rod.", "give a list of CosseratRod objects.", least=1
 )
 _CONTACTS = Parts(_WHY, "give a list of RollingContact objects.")
-_SEARCH = Part(_WHY, "leave it out, or give ContactSearch().")
+_SEARCH = Part(_WHY, "leave this value out, or give ContactSearch().")
 _PARTNERS = Parts(_WHY, "give a list of RodPartner objects.")
 
 
@@ -135,7 +135,8 @@ class Rods(RodSystem):
                     f"Rods.rods[{n}].section",
                     type(section).__name__,
                     "a CircularSection",
-                    "only a round rod that rolls has its axis at a constant distance.",
+                    "the axis of a rolling rod stays at a constant distance only if the rod is "
+                    "round.",
                     "give a CircularSection, or solve by Quasistatic or ImplicitEuler.",
                 )
 
@@ -161,7 +162,7 @@ class Rods(RodSystem):
                 label = "s1" if which == "first" else "s2"
                 raise ModelError(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
         if contact.second > len(self.rods) and contact.project:
-            why, try_ = "a rigid partner is fixed at the start.", "move the rod."
+            why, try_ = "`project` cannot move a rigid partner.", "move the rod."
             raise ModelError(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
 
     def _length(self, number: int) -> float:

@@ -157,8 +157,8 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     if imbalance * energy.scale <= noise:
         imbalance = 0.0
     note = (
-        "largest energy imbalance over the largest energy, at the saved times; falls as the step "
-        "squared"
+        "largest energy imbalance over the largest energy, at the saved times; the imbalance "
+        "falls as the step squared"
     )
     results = [Check("ledger_closes", bool(imbalance <= limit), imbalance, limit, None, note)]
     contact = history.contact
@@ -172,7 +172,10 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         Check("friction_dissipates", bool(gained <= allowed_gain), gained, allowed_gain, None, note)
     )
     tension = _worst(history, "pull")
-    note = "normal force of a contact [N], tension > 0, which only a bilateral contact can have"
+    note = (
+        "largest normal force of a contact [N], positive in tension; only a bilateral contact "
+        "can transmit tension"
+    )
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     results.append(
         Check(
@@ -249,11 +252,14 @@ def _bounded(mu: Floats, history: RodHistory) -> Check:
     beyond = np.where(np.isfinite(mu), ratio - mu * (1.0 + 1e-6), -np.inf)
     contact = int(np.argmax(beyond))
     bound, (value, when) = float(mu[contact]), _worst(history, "friction", contact)
-    note = "tangential over normal force"
+    note = "largest ratio of tangential to normal contact force"
     ok = value <= bound * (1.0 + 1e-6) + 1e-12
     if ok and history.excess > 1e-3 * bound + 1e-9:
         # forces at the ends of steps are within the bound, but impulses between them are not
-        note = "bound, plus impulses of rolling steps beyond it over all normal impulses"
+        note = (
+            "friction bound, plus the impulses of rolling steps beyond this bound over all "
+            "normal impulses"
+        )
         ok, value, when = False, bound + history.excess, None
     return Check("friction_within_bound", bool(ok), value, bound, when, note)
 
@@ -285,7 +291,10 @@ def _subsonic(rods: Rods, history: RodHistory) -> Check:
     if when is not None:
         limit = waves[history.extremes[int(np.argmax(history.extremes["wave_ratio"]))].wave_body]
     speed = ratio * limit
-    note = "speed of a closed contact along a rod, against the speed of shear waves in it"
+    note = (
+        "largest speed of a closed contact along a rod [m/s]; the limit is the speed of shear "
+        "waves in this rod"
+    )
     return Check("contact_subsonic", bool(speed < limit), speed, limit, when, note)
 
 

@@ -53,10 +53,10 @@ Vector = Sequence[float] | Floats
 CLAMPED = Clamped(hold="element")
 
 
-_LENGTH = Positive("m", "it is the rest length of every rod.")
-_STRETCH = Positive("1", "it is the distance of the clamps over the rest length.")
+_LENGTH = Positive("m", "every rod has this rest length.")
+_STRETCH = Positive("1", "the clamps are this many rest lengths apart.")
 _FRACTION = Finite("1", "0 is the start of the rod, 1 its end.", above=0.0, below=1.0)
-_CLAMPS = Finite("m/s", "it is the velocity of the clamps.")
+_CLAMPS = Finite("m/s", "the clamps move at this velocity.")
 _ROOM = "the contact acts on four nodes and needs several between it and each end."
 _ELEMENTS = Count(2 * LEAST_MARGIN + 4, _ROOM, each=BYTES_OF_ELEMENT)
 # crossed rods
@@ -66,8 +66,8 @@ _ANGLE = Finite(
     above=math.radians(10.0),
     below=math.radians(170.0),
 )
-_PLUCK = Finite("m", "it is the initial deflection of rod 1.")
-_WAVE = Components("m/s", "it is the amplitude of a wave on rod 1.")
+_PLUCK = Finite("m", "rod 1 has this initial deflection.")
+_WAVE = Components("m/s", "a wave on rod 1 has this amplitude.")
 _SPIN = Finite("rad/s", "rod 1 rotates about its axis at this rate.")
 # a rod on a fixed rod
 _SLOPE = Finite(
@@ -76,26 +76,26 @@ _SLOPE = Finite(
     above=-0.5 * math.pi,
     below=0.5 * math.pi,
 )
-_OFFSET = Finite("m", "it is the distance of the middle of the free rod from the contact.")
-_VELOCITY = Components("m/s", "it is the velocity of the whole free rod.")
-_GRAVITY = Finite("m/s^2", "gravity is the load.")
+_OFFSET = Finite("m", "the middle of the free rod is at this distance from the contact.")
+_VELOCITY = Components("m/s", "the whole free rod starts at this velocity.")
+_GRAVITY = Finite("m/s^2", "gravity is the load of the free rod.")
 # nets
 _LINES = Count(1, "a net has rods in both directions.", each=BYTES_OF_ELEMENT)
-_CELL = Positive("m", "it is the distance between neighbours.")
-_WOVEN = Flag("columns pass over and under the rows alternately, or lie on them.")
-_THROW = Finite("m/s", "it is the initial velocity of the middle of the net.")
-_SEARCH = Flag("a search finds the contacts, or each crossing has a declared one.")
+_CELL = Positive("m", "neighbouring rods are this far apart.")
+_WOVEN = Flag("True weaves the columns over and under the rows; False lays them on the rows.")
+_THROW = Finite("m/s", "the middle of the net starts at this velocity.")
+_SEARCH = Flag("True lets a search find the contacts; False declares one at each crossing.")
 _CELL_ELEMENTS = Count(LEAST_MARGIN + 1, _ROOM, each=BYTES_OF_ELEMENT)
 # braids and knots
 _STRANDS = Choice((2, 3), "braids of two and of three strands are implemented.")
-_PERIODS = Positive("1", "it is the number of repetitions.")
-_PITCH = Positive("m", "it is the length of one period.")
-_WIDTH = Positive("m", "without it the rods do not cross.")
+_PERIODS = Positive("1", "the braid repeats its period this many times.")
+_PITCH = Positive("m", "one period has this length.")
+_WIDTH = Positive("m", "without a width the rods do not cross.")
 _CLEARANCE = Positive("1", "rods start with a gap, not in penetration.")
 # bound on the memory for the distances of all points of two strands
 _STRAND_ELEMENTS = Count(4 * LEAST_MARGIN, _ROOM, most=5000, each=3 * BYTES_OF_ELEMENT)
-_SIZE = Positive("m", "it scales the knot.")
-_ARM = Positive("1", "it is the length of the straight ends.")
+_SIZE = Positive("m", "this length scales the knot.")
+_ARM = Positive("1", "the straight ends have this length.")
 _KNOT_ELEMENTS = Count(8 * LEAST_MARGIN, _ROOM, each=BYTES_OF_ELEMENT)
 
 

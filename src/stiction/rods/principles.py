@@ -43,7 +43,7 @@ _RTOL = 1e-12
 
 _WHY = "a body has mass, size and inertia."
 _MASS, _RADIUS, _INERTIA = Positive("kg", _WHY), Positive("m", _WHY), Positive("kg m^2", _WHY)
-_PULL = Finite("m/s^2", "it is the acceleration by gravity along the slope.", "give 1.0.")
+_PULL = Finite("m/s^2", "gravity accelerates the body along the slope.", "give 1.0.")
 
 
 class RollingBody(Declared, abc.ABC):
@@ -281,7 +281,7 @@ def vakonomic(
     """
     q0, v0 = _start(body, q, v)
     n, k = q0.size, len(body.condition(q0))
-    why = "the motion depends on it."
+    why = "the motion depends on this value."
     m0 = numbers("vakonomic.multiplier", multiplier, size=k, why=why, try_="give 0.0.")
 
     def rate(_t: float, y: Floats) -> Floats:
@@ -323,7 +323,7 @@ def rough(body: RollingBody, q: Numbers, v: Numbers, times: Floats, viscosity: f
     """
     q0, v0 = _start(body, q, v)
     n = q0.size
-    why = "it resists slip."
+    why = "viscous friction resists slip."
     c = number("rough.viscosity", viscosity, rule="positive", unit="N s/m", why=why, try_="1e3.")
 
     def rate(_t: float, y: Floats) -> Floats:
@@ -350,7 +350,7 @@ def _integrated(
     times = numbers("times", times, unit="s", why=why, try_=try_)
     if times.size < 2 or not (np.diff(times) > 0.0).all():
         needs = "at least 2 numbers [s] that increase strictly"
-        got = times.tolist() if times.size < 8 else f"{times.size} numbers that do not"
+        got = times.tolist() if times.size < 8 else f"{times.size} numbers that do not increase"
         raise ModelError("times", got, needs, why, try_)
     rtol = 1e-10 if stiff else _RTOL
     solution = solve_ivp(

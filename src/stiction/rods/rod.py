@@ -68,30 +68,35 @@ RISE = NonNegative(
 _HOLD = Choice(
     ("section", "element"),
     "a clamp fixes the section at the end, or the whole last element.",
-    "leave it out for the section.",
+    "leave this value out for the section.",
 )
 _WHY_CLAMP = "the clamp moves like a rigid body."
-_AXIS = Components("1", "the clamp rotates about it.", "give [1.0, 0.0, 0.0].", direction=True)
-_WHY_TURN = "they are the history of the rotation angle."
+_AXIS = Components(
+    "1", "the clamp rotates about this axis.", "give [1.0, 0.0, 0.0].", direction=True
+)
+_WHY_TURN = "times and angles are the history of the rotation."
 _TRY_TURN = "give one angle per time, at least two, with increasing times."
 _TIMES = Finite("s", _WHY_TURN, _TRY_TURN, per="point", fewest=2, rising=True)
 _ANGLES = Finite("rad", _WHY_TURN, _TRY_TURN, per="time")
-_SLIDES = Flag("the end slides along the axis or is fixed.", "give True.")
-_MODE = Count(1, "it counts half waves along the rod.", "give 1.", most=1_000_000)
-_WHY_WAVE = "it is the amplitude of the wave."
+_SLIDES = Flag("True lets the end slide along the axis; False fixes it.", "give True.")
+_MODE = Count(1, "the rod carries this many half waves.", "give 1.", most=1_000_000)
+_WHY_WAVE = "the wave has this amplitude."
 _WHY_RIGID = "the rod moves as a rigid body."
 
 # loads
-GRAVITY = Components("m/s^2", "it is the acceleration of every rod.")
+GRAVITY = Components("m/s^2", "gravity accelerates every rod.")
 _WHY_LOAD = "a dead load keeps its direction in space."
-_WHY_SCALE = "they scale the load in time."
+_WHY_SCALE = "the factors at these times scale the load."
 _TRY_SCALE = "give one factor per time, with increasing times."
 _LOAD_TIMES = Finite("s", _WHY_SCALE, _TRY_SCALE, per="point", fewest=0, rising=True)
 _FACTORS = Finite("1", _WHY_SCALE, _TRY_SCALE, per="time", fewest=0)
 _AT = Finite("1", "0 is the start of the rod, 1 its end.", "give 1.0.", least=0.0, most=1.0)
 
 # rods
-_WHY_PART, _TRY_PART = "a rod consists of such objects.", "see the docstring of CosseratRod."
+_WHY_PART, _TRY_PART = (
+    "a rod is composed of objects of these classes.",
+    "see the docstring of CosseratRod.",
+)
 _OBJECT = Part(_WHY_PART, _TRY_PART)
 _SECTION = Part(
     "a rod has the same section everywhere; tapered and jointed rods are not supported.",
@@ -106,19 +111,19 @@ _ELEMENTS = Count(
     each=BYTES_OF_ELEMENT,
 )
 _LENGTH = Positive(
-    "m", "it is the rest length of the axis.", "leave it out for an unstretched rod."
+    "m", "the axis has this rest length.", "leave this value out for an unstretched rod."
 )
-_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave it out for none."
+_WHY_DAMPING, _TRY_DAMPING = "damping dissipates energy.", "leave this value out for no damping."
 DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
 DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
 _ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)
-_CURVATURE = Components("1/m", "they are the curvatures and the twist of the unloaded rod.")
-_WHY_DIRECTOR = "it is the direction of the first director."
+_CURVATURE = Components("1/m", "the unloaded rod has these curvatures and this twist.")
+_WHY_DIRECTOR = "the first director has this direction."
 _DIRECTOR = Components("1", _WHY_DIRECTOR, direction=True)
 _CORRECTION = NonNegative(
     "1",
-    "it reduces the mass of the end nodes.",
-    "give 0.1, or leave it out.",
+    "the correction reduces the mass of the end nodes.",
+    "give 0.1, or leave this value out.",
     most=1.0 / 6.0,
     needs="at most 1/6",
 )
@@ -342,7 +347,7 @@ class GivenMotion(RodMotion):
             raise ModelError(
                 f"GivenMotion.{name}",
                 f"{array.size} numbers",
-                f"{shape[0]} rows of three",
+                f"{shape[0]} rows of three numbers",
                 "one row per node, or per element for angular velocities.",
                 "check the number of elements.",
             )
@@ -484,9 +489,9 @@ class CosseratRod(Declared):
             raise ModelError(
                 "CosseratRod.first_director",
                 "a direction along the axis of the rod",
-                "a direction across it",
+                "a direction across the axis",
                 _WHY_DIRECTOR,
-                "leave it out, or give a direction normal to the axis.",
+                "leave this value out, or give a direction normal to the axis.",
             )
 
     def nodes(self) -> Floats:
@@ -505,8 +510,14 @@ class CosseratRod(Declared):
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
         if not np.isfinite(lengths.sum()):
-            got, needs = "an axis beyond floating point", "lengths with finite squares"
-            why, try_ = "a rod has a finite length [m].", "choose units in which it is moderate."
+            got, needs = (
+                "an axis whose length overflows or underflows",
+                "lengths with finite squares",
+            )
+            why, try_ = (
+                "a rod has a finite length [m].",
+                "choose units in which the length is moderate.",
+            )
             raise ModelError("CosseratRod.centreline", got, needs, why, try_)
         if not (lengths > 0.0).all():
             raise ModelError(

@@ -21,8 +21,13 @@ from stiction.numerics.checks import shape_of
 
 __all__ = ["CircularSection", "GivenSection", "Section"]
 
-_WHY, _TRY = "a rod without it has no equations of motion.", "give a positive number in SI units."
-_TRY_EQUAL = "leave it out for a section that is equally stiff in all directions of bending."
+_WHY, _TRY = (
+    "without this value a rod has no equations of motion.",
+    "give a positive number in SI units.",
+)
+_TRY_EQUAL = (
+    "leave this value out for a section that is equally stiff in all directions of bending."
+)
 
 
 class _Uniform(Positive):
@@ -40,7 +45,7 @@ class _Uniform(Positive):
 
 
 _OUTER = _Uniform(
-    "m", "contacts act at the surface.", "leave it out for a rod that touches nothing."
+    "m", "contacts act at the surface.", "leave this value out for a rod that touches nothing."
 )
 
 # admissible values of section and material
@@ -48,7 +53,7 @@ RADIUS = _Uniform("m", "a rod without thickness has no surface to roll on.", _TR
 YOUNG = _Uniform("Pa", "a rod without stiffness has no rest shape.", _TRY)
 POISSON = Finite(
     "1",
-    "it gives the shear modulus E / (2 (1 + nu)) of a stable material.",
+    "a stable material has a positive shear modulus E / (2 (1 + nu)).",
     "give 0.5 for rubber, 0.3 for steel.",
     above=-1.0,
     most=0.5,

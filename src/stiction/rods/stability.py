@@ -188,6 +188,6 @@ def _refused(what: str, got: str) -> ModelError:
         f"CosseratRod, {what}",
         got,
         f"a finite number above {sys.float_info.min:.0e} in floating point",
-        "it follows from the lengths, the stiffness and the density of the rod.",
-        "give these in SI units.",
+        "this quantity follows from the lengths, the stiffness and the density of the rod.",
+        "give lengths, stiffness and density in SI units.",
     )

@@ -226,7 +226,13 @@ def follow_path(
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
-    number("follow_path.arc", arc, rule="positive", why="it is a step length.", try_="give 0.05.")
+    number(
+        "follow_path.arc",
+        arc,
+        rule="positive",
+        why="steps along the path have this length.",
+        try_="give 0.05.",
+    )
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
@@ -345,8 +351,9 @@ def _loaded(rod: CosseratRod, tolerance: float, max_iterations: int) -> StaticRo
         raise ModelError(
             "equilibrium.rod",
             "a rod without loads",
-            "LineForce, PointForce or PointMoment on it, a Turned end, or another natural shape",
-            "without them the given shape is the equilibrium.",
+            "LineForce, PointForce or PointMoment on the rod, a Turned end, or another natural "
+            "shape",
+            "without loads the given shape is in equilibrium.",
             "give loads = [PointForce([0, 0, -1])].",
         )
     return static
@@ -473,11 +480,15 @@ class StaticRod:
     def set_state(self, start: object) -> None:
         """Set the state to an equilibrium; its rod must have as many elements."""
         if not isinstance(start, Equilibrium):
-            why, try_ = "Newton's method starts from it.", "give the result of `equilibrium`."
+            why, try_ = (
+                "Newton's method starts from this equilibrium.",
+                "give the result of `equilibrium`.",
+            )
             raise ModelError("equilibrium.start", repr(start), "an Equilibrium", why, try_)
         if len(start.position) != self.rod.elements + 1:
             needs = f"{self.rod.elements + 1} nodes"
-            why, try_ = "Newton's method starts from its nodes.", "start from the same rod."
+            why = "Newton's method starts from the nodes of this equilibrium."
+            try_ = "start from the same rod."
             got = f"{len(start.position)} nodes"
             raise ModelError("equilibrium.start", got, needs, why, try_)
         self.r[:, 1:], self.q[:, 1:-1] = start.position.T, start.frame.T

@@ -149,6 +149,9 @@ def components(parts: Sequence[Discretisation]) -> int:
     if len(counts) > 1:
         got = "two- and three-dimensional bodies"
         needs = "all bodies two-dimensional, or all three-dimensional"
-        why, try_ = "all bodies move in the same space.", "solve them in two runs."
+        why, try_ = (
+            "all bodies move in the same space.",
+            "solve plane and spatial bodies in two runs.",
+        )
         raise ModelError("Solid.bodies", got, needs, why, try_)
     return counts.pop()

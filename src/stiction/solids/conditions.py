@@ -45,30 +45,37 @@ _WHY_POINTS = "a program is linear between these points."
 _TRY_POINTS = "give times = [0, 1] and values = [0, 2], as many values as rising times."
 _TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
 _VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
-_POINT = Components("m", "the node nearest to it is chosen.", counts=(2, 3))
-_CONTACT = Count(0, "contacts are counted from 0.", "give the index in the list.")
-_ABOUT = Components("m", "moments are reported about it.", counts=(2, 3))
+_POINT = Components("m", "the node nearest to this point is chosen.", counts=(2, 3))
+_CONTACT = Count(0, "contacts are counted from 0.", "give the index of the contact in the list.")
+_ABOUT = Components("m", "moments are reported about this point.", counts=(2, 3))
 
 # checks of the fields of conditions: place, component and program
 WHERE = Part(
-    "this is where the condition acts.",
+    "the condition acts at this place.",
     "for example Boundary(0, 'bottom').",
     "a Boundary, a Nearest node or a Rigid partner",
 )
-_LOADED = Part("a force acts on a node or on a rigid partner.", "give Nearest(...) or Rigid(...).")
-_WHY_COMPONENT = "0 is x, 1 is y, and in space 2 is z."
+_LOADED = Part(
+    "a force acts on a node or on a rigid partner.",
+    "give Nearest(...) or Rigid(...).",
+    "a Nearest node or a Rigid partner",
+)
+_WHY_COMPONENT = "component 0 is x, 1 is y, and in space 2 is z."
 _TRY_COMPONENT = "give 1 for the vertical."
 COMPONENT = Count(0, _WHY_COMPONENT, _TRY_COMPONENT, most=2)
-PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
+PLANE_COMPONENT = Count(0, "component 0 is x, 1 is y.", _TRY_COMPONENT, most=1)
 PROGRAM = Part("the prescribed value follows a program over time.", "give Program([0, 1], [0, 2]).")
 
 # checks of the fields of stages
-_UNTIL = Finite("", "the stage ends at this time.", "give the time at which the next one begins.")
+_UNTIL = Finite("", "the stage ends at this time.", "give the time at which the next stage begins.")
 _CONDITIONS = Parts(
-    "these conditions act during the stage.", "give Driven, Loaded, Fixed or others."
+    "these conditions act during the stage.", "give conditions such as Driven, Loaded or Fixed."
 )
 _STEPS = Count(
-    1, "the stage is divided into this many steps.", "leave it out, or give 20.", most=10_000_000
+    1,
+    "a stage has this many load steps, or saved states.",
+    "leave this value out, or give 20.",
+    most=10_000_000,
 )
 
 
@@ -163,7 +170,7 @@ class Fixed(Condition):
         listed = given if isinstance(given, Iterable) else (given,)
         clean = [COMPONENT.clean("Fixed.components", one, self, int) for one in listed]
         if not clean:
-            needs, why = "at least one component", "a condition without any fixes nothing."
+            needs, why = "at least one component", "a condition without components fixes nothing."
             raise ModelError("Fixed.components", repr(given), needs, why, "give (0, 1), or (1,).")
         object.__setattr__(self, "components", tuple(clean))
 
@@ -272,5 +279,5 @@ class Stage(Declared):
 
 def ramp(value: float) -> Program:
     """Return the program from zero at time 0 to `value` at time 1."""
-    v = number("ramp", value, why="it is the last value of the program.", try_="give a number.")
+    v = number("ramp", value, why="the program ends with this value.", try_="give a number.")
     return Program((0.0, 1.0), (0.0, v))

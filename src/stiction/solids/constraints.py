@@ -23,15 +23,17 @@ __all__ = ["Linear", "Symmetry", "Term", "Tied"]
 _STRAIGHT = Part("this boundary stays in its plane.", "for example Boundary(0, 'left').")
 _NORMAL = Components(
     "1",
-    "it is normal to the plane of symmetry.",
+    "this vector is normal to the plane of symmetry.",
     "give (1, 0) for an upright plane.",
     counts=(2, 3),
     direction=True,
 )
-_TIED = Part("all its points have one displacement.", "for example Boundary(0, 'top').")
-_FACTOR = Finite("1", "it multiplies the displacement.", "give 1, or -1.")
+_TIED = Part(
+    "all points of this boundary have one displacement.", "for example Boundary(0, 'top')."
+)
+_FACTOR = Finite("1", "the factor multiplies the displacement.", "give 1, or -1.")
 _TERMS = Parts(
-    "they are the summands of the constraint.",
+    "the constraint is the sum of these terms.",
     "for example [Term(Rigid(0), 1, 1.0), Term(Boundary(0, 'top'), 1, -1.0)].",
     "a list of Term objects",
     least=1,

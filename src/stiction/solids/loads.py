@@ -28,10 +28,12 @@ _TRY = "for example Boundary(0, 'top')."
 _PULLED = Part("a traction acts on a boundary.", _TRY)
 _PRESSED = Part("a pressure acts on a boundary.", _TRY)
 _STIFFNESS = Positive(
-    "Pa", "it is force per width over displacement.", "use Driven for a rigid connection."
+    "Pa",
+    "the stiffness is force per width divided by displacement.",
+    "use Driven for a rigid connection.",
 )
 _TURNED = Part(
-    "rigid circles rotate.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
+    "only rigid circles rotate.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
 )
 
 

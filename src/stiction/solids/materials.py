@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 # smallest modulus whose powers do not underflow [Pa]
 _LEAST = 1e-100
 _WHY_YOUNG = "a body without stiffness has no unique equilibrium."
-_WHY_POISSON = "outside these bounds the strain energy is not positive."
+_WHY_POISSON = "for other values the strain energy is not positive."
 
 YOUNG = Positive(
     "Pa",
@@ -52,11 +52,11 @@ POISSON = Finite(
 _CONSTANT = NonNegative("Pa", _WHY_POISSON, "give a positive number.")
 _BULK = Positive(
     "Pa",
-    "it resists a change of volume.",
+    "the bulk modulus resists a change of volume.",
     "give a hundred times the shear modulus for a nearly incompressible body.",
 )
 _STIFF = Positive("Pa", _WHY_YOUNG)
-_STIFFENING = Finite("Pa", "it is a coefficient of the strain energy.")
+_STIFFENING = Finite("Pa", "the strain energy has this coefficient.")
 
 
 class Material(Declared, abc.ABC):

@@ -25,26 +25,38 @@ __all__ = ["Continuation", "GeneralisedAlpha", "Quasistatic"]
 
 _STEPS, _HALVINGS, _ITERATIONS = Limit(most=10_000_000), Limit(0, 60), Limit(2, 10_000)
 _NEWTON = Positive(
-    "1", "it bounds the residual over the forces.", "use 1e-9.", least=1e-13, most=1e-3
+    "1",
+    "the residual over the forces must not exceed this tolerance.",
+    "use 1e-9.",
+    least=1e-13,
+    most=1e-3,
 )
-_SOLVER = Part("it solves the linear systems of Newton's method.", "leave it out.")
+_SOLVER = Part("this solver solves the linear systems of Newton's method.", "leave this value out.")
 _BRANCH = Part(
     "another path of equilibria may branch off.", "StayOnPath(), FollowBranch() or StopThere()."
 )
 _WORK = Positive(
-    "1", "it bounds the error of the work of a step.", "use 1e-7.", least=1e-13, most=1e-3
+    "1",
+    "the relative error of the work of a step must not exceed this tolerance.",
+    "use 1e-7.",
+    least=1e-13,
+    most=1e-3,
 )
-_LONGEST_ARC = Positive("1", "it bounds the arclength over that of a load step.", "give 2.")
-_STABILITY = Flag("it says whether stability is reported.", "give True.")
+_LONGEST_ARC = Positive(
+    "1", "the arclength of a step is at most this multiple of that of a load step.", "give 2."
+)
+_STABILITY = Flag("True reports the stability of the equilibria.", "give True.")
 _SPECTRAL_RADIUS = NonNegative(
     "1",
-    "each step multiplies the amplitude of the highest frequencies by it.",
+    "each step multiplies the amplitude of the highest frequencies by this factor.",
     "give 0.8.",
     most=1.0,
 )
-_LOCAL_ERROR = Positive("1", "it bounds the local error of a step.", "give 1e-3, or None.")
-_LUMPED_MASS = Flag("it selects a diagonal mass matrix.", "give False.")
-_COUNT_UNSTABLE = Flag("it says whether unstable modes are counted.", "give True.")
+_LOCAL_ERROR = Positive(
+    "1", "the local error of a step must not exceed this tolerance.", "give 1e-3, or None."
+)
+_LUMPED_MASS = Flag("True selects a diagonal mass matrix.", "give False.")
+_COUNT_UNSTABLE = Flag("True counts the unstable modes.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

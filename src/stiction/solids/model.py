@@ -36,9 +36,11 @@ from stiction.solids.three_d.model import SweptBody
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 
 _OF_BODY = Part("a body consists of a mesh, a material and elements.", "see the docstring of Body.")
-_PLANE_STRESS = Flag("it selects plane stress or plane strain.", "give False for plane strain.")
+_PLANE_STRESS = Flag(
+    "True selects plane stress, False plane strain.", "give False for plane strain."
+)
 
-_WHY_READ = "it selects the reported curves."
+_WHY_READ = "this field selects the reported curves."
 _NUMBER, _YES = Count(0, _WHY_READ), Flag(_WHY_READ)
 _START, _REACTIONS = Finite("", _WHY_READ), Parts(_WHY_READ)
 
@@ -48,7 +50,7 @@ _CONTACTS = Parts(_WHY, "give a list of Contact or ContactAmong objects.")
 _CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
 _STAGES = Parts(_WHY, "give a list of Stage objects.")
 _OF_SOLID = Part(_WHY)
-_RATIOS = Flag("it says whether quantities have no units.", "give True.")
+_RATIOS = Flag("True reports quantities without units.", "give True.")
 
 # sum over the sum of magnitudes, up to which factors cancel
 _CANCELS = 1e-12
@@ -228,9 +230,12 @@ class Assembled(Declared):
         dim = 2 if isinstance(self.bodies[0], Body) else 3
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
-                got, needs = f"{len(place.about)} coordinates", f"{dim}, one per dimension"
+                got, needs = (
+                    f"{len(place.about)} coordinates",
+                    f"{dim} coordinates, one per dimension",
+                )
                 reason = "the moment of the reaction is taken about this point."
-                try_ = "leave it out for the moment about the origin."
+                try_ = "leave this value out for the moment about the origin."
                 raise ModelError("Reaction.about", got, needs, reason, try_)
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if (getattr(r, name) or 0) >= max(count, 1):
@@ -241,7 +246,7 @@ class Assembled(Declared):
         if r.body is not None and sides and r.body not in sides:
             needs = "one of the bodies of the reported contact: " + ", ".join(map(str, sides))
             reason = f"contact {r.contact} exerts no force on body {r.body}."
-            raise ModelError("Readings.body", r.body, needs, reason, "leave it out.")
+            raise ModelError("Readings.body", r.body, needs, reason, "leave this value out.")
 
     def _check_sum(self, condition: Condition) -> None:
         """Refuse to report the forces of a `Linear` condition if they cancel in any state."""
@@ -252,8 +257,11 @@ class Assembled(Declared):
                 return
         if terms:
             got, needs = "a Linear condition whose factors cancel", "factors with a sum"
-            why = "the forces on its places are opposite, and their sum is zero."
-            try_ = "leave it out, and report the force at one place: reactions=[Reaction(...)]."
+            why = "the constraint forces on these places are opposite, and their sum is zero."
+            try_ = (
+                "leave this value out, and report the force at one place: "
+                "reactions=[Reaction(...)]."
+            )
             name = "Readings.support" if self.readings.support else "Readings.displacement"
             raise ModelError(name, got, needs, why, try_)
 
@@ -281,7 +289,7 @@ class Assembled(Declared):
     def _check_side(self, side: Boundary) -> None:
         """Refuse a side on a missing body or boundary."""
         if side.body >= len(self.bodies):
-            why, try_ = "bodies are counted from 0.", "give the place of the body in the list."
+            why, try_ = "bodies are counted from 0.", "give the index of the body in the list."
             needs = f"a number below {len(self.bodies)}"
             raise ModelError("Boundary.body", side.body, needs, why, try_)
         self.bodies[side.body].mesh.boundary(side.name)

@@ -46,15 +46,15 @@ class Range(Record):
     log: bool = False
 
     def __post_init__(self) -> None:
-        why, try_ = "it is an end of the range.", "for example Range(0.1, 0.5, 21)."
+        why, try_ = "low and high are the ends of the range.", "for example Range(0.1, 0.5, 21)."
         rule = "positive" if self.log else "finite"
         for name in ("low", "high"):
             value = number(f"Range.{name}", getattr(self, name), rule=rule, why=why, try_=try_)
             object.__setattr__(self, name, value)
         if self.count is not None:
-            each, why = _BYTES_OF_MEMBER, "it is the number of values."
+            each, why = _BYTES_OF_MEMBER, "the range is divided into this many values."
             whole("Range.count", self.count, least=1, each=each, why=why, try_=try_)
-            why = "it is an end of the range."
+            why = "low and high are the ends of the range."
         if not self.low < self.high and (self.count != 1 or self.low > self.high):
             got, needs = f"{self.high!r}", f"more than low = {self.low!r}"
             raise ScenarioError("Range.high", got, needs, why, try_)
@@ -152,7 +152,7 @@ class _Sample(Design):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        name, why = type(self).__name__, "it is the number of members."
+        name, why = type(self).__name__, "the sample has this many members."
         whole(f"{name}.members", self.members, least=1, why=why, try_="for example 1024.")
         why = "the same seed repeats the sample."
         whole(f"{name}.seed", self.seed, least=0, most=MOST_SEED, why=why, try_="for example 1.")
@@ -168,7 +168,10 @@ class _Sample(Design):
                 raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
             if given.count is not None:
                 got, needs = f"a Range with count = {given.count}", "a Range without a count"
-                why = f"{type(self).__name__} samples the interval; its number of members is given."
+                why = (
+                    f"{type(self).__name__} samples the interval; the number of members of "
+                    "this design is given."
+                )
                 raise ScenarioError(f"fields.{path}", got, needs, why, "leave the count out.")
         points = self._unit_sample(len(fields))
         pairs = enumerate(fields.items())

@@ -313,7 +313,10 @@ def _on_worker(job: Job, chunk: int, kernels: Any) -> Any:
     use(kernels)
     if not Path(job.folder).is_dir():
         got, needs = "no such folder on a worker", "a folder that all machines see"
-        why, try_ = "the workers write their chunks there.", "give a shared folder with --out."
+        why, try_ = (
+            "the workers write their chunks to this folder.",
+            "give a shared folder with --out.",
+        )
         return explain(job.folder, got, needs, why, try_)
     return _answer(solve_chunk, job, chunk)
 

@@ -154,7 +154,7 @@ def _check_separate(places: Sequence[Place]) -> None:
     """Check that no place is another one or a part of it."""
     for one, other in itertools.permutations(places, 2):
         if other.steps[: len(one.steps)] == one.steps:
-            why = "both set the same value, and neither has precedence."
+            why = "both paths set the same value, and neither has precedence."
             needs, try_ = "paths of which none is a part of another", "leave one of them out."
             raise ScenarioError("fields", f"{one.path} and {other.path}", needs, why, try_)
 

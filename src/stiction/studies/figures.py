@@ -308,7 +308,7 @@ def _words(name: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    needs, why = "one of " + ", ".join(StudyFigures.NAMES), "these are the figures of a study."
+    needs, why = "one of " + ", ".join(StudyFigures.NAMES), "a study has these figures."
     return explain("plot", f"figure {name!r}", needs, why, nearest(name, StudyFigures.NAMES))
 
 
@@ -330,15 +330,22 @@ def write_study_figures(
     Verified by: tests/unit/studies/test_figures.py::test_the_default_set_is_written
     """
     if not study.members:
-        got, needs, try_ = "a study without members", "one or more", "run the same sweep again."
-        raise ModelError("plot", got, needs, "it was ended before they were saved.", try_)
+        got, needs, try_ = (
+            "a study without members",
+            "one member or more",
+            "run the same sweep again.",
+        )
+        raise ModelError("plot", got, needs, "the study ended before its members were saved.", try_)
     figures = study.plot
     wanted = list(what) or list(figures.default)
     for name in wanted:
         if name.partition(":")[0] not in StudyFigures.NAMES:
             raise ModelError(_unknown(name.partition(":")[0]))
         if name.startswith("events:"):
-            needs, why = "'events' alone", "it is the number of events."
+            needs, why = (
+                "'events' alone",
+                "the figure `events` shows the number of events, and takes no other result.",
+            )
             raise ModelError("plot", repr(name), needs, why, f"draw map:{name.partition(':')[2]}.")
     dpi = check_looks(format, dpi)
     paths = []

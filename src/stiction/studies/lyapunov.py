@@ -129,14 +129,17 @@ def lyapunov_exponents(
     """
     where = "lyapunov_exponents"
     if not hasattr(system, "tangents"):
-        needs, why = "a system that supplies derivatives", "directions follow its tangent maps."
+        needs, why = (
+            "a system that supplies derivatives",
+            "the tangent maps of the system advance the directions.",
+        )
         try_ = "take a flow that switches, or a Chain."
         raise ModelError(f"{where}.system", type(system).__name__, needs, why, try_)
     why, try_ = "a motion goes forward in time.", "for example (0.0, 1000.0)."
     start, end = numbers(f"{where}.t_span", t_span, size=2, per="end", why=why, try_=try_).tolist()
     if not start < end:
         raise ModelError(f"{where}.t_span", repr(t_span), "an end after the start", why, try_)
-    why, try_ = "a motion approaches its attractor first.", "leave it out."
+    why, try_ = "a motion approaches its attractor first.", "leave this value out."
     settle = _SETTLING * (end - start) if settle is None else settle
     settle = number(f"{where}.settle", settle, rule="positive", why=why, try_=try_)
     if not start + settle < end:

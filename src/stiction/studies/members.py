@@ -134,7 +134,10 @@ def probe(job: Job) -> dict[str, Result]:
     if isinstance(failure, StictionError | OSError):
         raise failure
     got, needs = f"{type(failure).__name__}: {failure}", "a member with all results"
-    why, try_ = "the saved results are those of these members.", "correct the function or the law."
+    why, try_ = (
+        "the first members determine which results are saved.",
+        "correct the function or the law.",
+    )
     raise ScenarioError("Sweep.results", got, needs, why, try_) from failure
 
 

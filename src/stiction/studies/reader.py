@@ -94,7 +94,10 @@ def _scenario(table: Table, beside: Path) -> Any:
     inside = {key: table[key] for key in _TABLES if key in table}
     changes = table.get("set", [])
     if not isinstance(changes, list) or not all(isinstance(c, str) for c in changes):
-        needs, why = 'a list of settings, such as ["solve.t_end=20"]', "they change the scenario."
+        needs, why = (
+            'a list of settings, such as ["solve.t_end=20"]',
+            "the settings change the scenario.",
+        )
         raise ScenarioError("set", repr(changes), needs, why, "put each setting in quotes.")
     if "scenario" not in table:
         if not inside:
@@ -109,7 +112,9 @@ def _scenario(table: Table, beside: Path) -> Any:
     name = table["scenario"]
     if not isinstance(name, str):
         why = "a study solves one scenario many times."
-        raise ScenarioError("scenario", repr(name), "a name or a file", why, "put it in quotes.")
+        raise ScenarioError(
+            "scenario", repr(name), "a name or a file", why, "put the name in quotes."
+        )
     if name.endswith(".toml") and not Path(name).is_absolute():
         return read_scenario(beside / name, changes)
     return read_scenario(name, changes)
@@ -120,7 +125,10 @@ def _fields(table: Table) -> dict[str, Any]:
     given = table.get("fields")
     if not isinstance(given, Mapping) or not given:
         got, needs = repr(given) if given else "nothing", "a table [fields] of paths and values"
-        why, try_ = "it names the varied fields.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
+        why, try_ = (
+            "the table [fields] names the varied fields.",
+            '"law.mu" = { from = 0.1, to = 0.4, count = 31 }',
+        )
         raise ScenarioError("fields", got, needs, why, f"for example {try_}.")
     return dict(_flat(given, ""))
 
@@ -151,7 +159,7 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
     if not isinstance(log, bool):
         why = "with log = true the values are evenly spaced in the logarithm."
         where = f"fields.{path}.log"
-        raise ScenarioError(where, repr(log), "true or false", why, "leave it out.")
+        raise ScenarioError(where, repr(log), "true or false", why, "leave `log` out.")
     return Range(value["from"], value["to"], value.get("count"), log)
 
 
@@ -167,9 +175,9 @@ def _result_names(given: object) -> list[str]:
 
 def _whole(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
-        why = "it is the number of saved times of each member."
+        why = "each member saves its states at this many times."
         needs = "a whole number"
-        raise ScenarioError("trajectories", repr(given), needs, why, "0 saves none.")
+        raise ScenarioError("trajectories", repr(given), needs, why, "give 0 to save no states.")
     return given
 
 

@@ -245,7 +245,7 @@ class Store:
         try:
             raw = regular_bytes(path)
             if hashlib.sha256(raw).hexdigest() != manifest.batches[batch].digest:
-                raise ValueError("its digest is not that of the manifest")
+                raise ValueError("the digest of the file differs from that in the manifest")
         except (OSError, ValueError) as error:
             got, needs = f"a file that cannot be read ({error})", "the swept values of the members"
             why, try_ = (
@@ -376,7 +376,7 @@ class Store:
         return StoreError(str(self.folder), got, needs, why, try_)
 
     def _writing(self) -> contextlib.AbstractContextManager[None]:
-        needs, why = "a folder that can be written", "the members are saved there."
+        needs, why = "a folder that can be written", "the members are saved in this folder."
         try_ = "free space on the disk; the same command continues. Or give another --out."
         return writing(self.folder, needs, why, try_)
 

@@ -58,7 +58,7 @@ _MOST_TRIED = 200
 _CHUNK_S = 1.0
 _CHUNKS_PER_WORKER = 16
 _MOST_IN_CHUNK = 4096
-_OTHER = "another function, or one that refers to an object without a pickle"
+_OTHER = "another function, or one that refers to an object that cannot be pickled"
 _MOST_BYTES_OF_CHUNK = 64 << 20
 
 
@@ -139,7 +139,10 @@ class Sweep(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scenario", _scenario(self))
         if self.trajectories != 0:
-            why, try_ = "it is a number of saved times.", "for example 200; 0 saves none."
+            why, try_ = (
+                "each member saves its states at this many times.",
+                "for example 200, or 0 for no states.",
+            )
             each = 8.0 * (self.scenario.system.state_size + 1)
             where = "Sweep.trajectories"
             count = whole(where, self.trajectories, least=2, each=each, why=why, try_=try_)
@@ -150,7 +153,10 @@ class Sweep(Record):
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
             raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):
-            needs, why = "a dictionary {path: values}", "its keys name the varied fields."
+            needs, why = (
+                "a dictionary {path: values}",
+                "the keys of `fields` name the varied fields.",
+            )
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
             raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
         # strings of NumPy are strings that the manifest cannot encode
@@ -322,7 +328,7 @@ def _scenario(sweep: Sweep) -> Scenario:
         if sweep.t_span is None:
             why = "a system has no end time."
             try_ = "for example t_span=(0.0, 8.0)."
-            raise ScenarioError("Sweep.t_span", "nothing", "start and end", why, try_)
+            raise ScenarioError("Sweep.t_span", "nothing", "a start and an end", why, try_)
         start, end = sweep.t_span
         method = sweep.method or default_method(given)
         return Scenario(given, method, float(end), float(start))
@@ -365,19 +371,27 @@ def _check_comparable(path: str, column: Array) -> None:
                 continue
             if known.setdefault(label_of(value), value) is not value:
                 got = f"{path} with functions {_named(function)}, which stiction cannot compare"
-                needs = "functions that refer to what has a pickle, such as numbers and splines"
+                needs = (
+                    "functions that refer only to objects that can be pickled, such as "
+                    "numbers and splines"
+                )
                 why = "members with equal values are solved once."
-                raise ScenarioError("Sweep.fields", got, needs, why, "give them other names.")
+                raise ScenarioError(
+                    "Sweep.fields", got, needs, why, "give the functions other names."
+                )
 
 
 def _check_whole(function: str, shard: tuple[int, int] | None) -> None:
     """Warn that a study with a function without fingerprint cannot be continued."""
-    got = f"the function {function}, which refers to what has no pickle"
-    needs = "functions that refer to what has a pickle, such as numbers and splines"
+    got = f"the function {function}, which refers to an object that cannot be pickled"
+    needs = "functions that refer only to objects that can be pickled, such as numbers and splines"
     if shard is not None:
         why = "shards have the same function, and stiction cannot compare this one."
         raise ScenarioError("shard", got, needs, why, "solve the study without shards.")
-    why, try_ = "an interrupted study is continued with the same function.", "move it out."
+    why, try_ = (
+        "an interrupted study is continued with the same function.",
+        "pass this object to the function as a field, or define it in a module.",
+    )
     warnings.warn(explain("Sweep", got, needs, why, try_), stacklevel=3)
 
 
@@ -386,13 +400,13 @@ def _check_run(
 ) -> None:
     """Raise an error for arguments of `Sweep.run` that are not admissible."""
     if workers is not None:
-        why, try_ = "each worker is one process.", "leave it out for all cores."
+        why, try_ = "each worker is one process.", "leave this value out for all cores."
         whole("workers", workers, least=1, most=4096, why=why, try_=try_)
     if chunk is not None:
-        why, try_ = "a chunk has at least one member.", "leave it out."
+        why, try_ = "a chunk has at least one member.", "leave this value out."
         whole("chunk", chunk, least=1, most=1_000_000, why=why, try_=try_)
     if engine not in ("local", "dask"):
-        needs, why = '"local" or "dask"', "these are the two engines."
+        needs, why = '"local" or "dask"', "a study has these two engines."
         raise ScenarioError("engine", repr(engine), needs, why, 'take "local".')
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         got, needs = f"{shard[0]}/{shard[1]}", "i/n with i from 1 to n"

@@ -165,7 +165,7 @@ class Funnel(Record):
             "Funnel.weights",
             hazard,
             rule="positive",
-            why="it is the rate of exits from the escaping region, per time unit.",
+            why="orbits leave the escaping region at this rate, per time unit.",
             try_="give 1 over the mean dwell time that you expect.",
         )
         mass = np.exp(-hazard * self.cell[:, 0]) - np.exp(-hazard * self.cell[:, 1])
@@ -200,7 +200,7 @@ class Funnel(Record):
                 "Funnel.return_times",
                 repr(kind),
                 "one of " + ", ".join((*_ENDS.values(), "failed")),
-                "these are the ends of a future.",
+                "a future has one of these ends.",
                 "see `end_kind`.",
             )
         chosen = np.array([end == kind for end in self.end_kind])
@@ -256,7 +256,7 @@ def futures(
     """
     method = event_driven(system, method)
     x = _checked(system, x_star, horizon)
-    why, try_ = "a grid needs both of its ends.", "leave it out."
+    why, try_ = "a grid needs both of its ends.", "leave this value out."
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
         whole(f"futures.{name}", value, least=2, why=why, try_=try_)
     # memory: both futures of every exit at all times
@@ -287,14 +287,14 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         x_star,
         size=n,
         per="state",
-        why="it is the two-fold at which the futures start.",
+        why="the futures start at this two-fold.",
         try_="give two_fold(system, guess).x.",
     )
     number(
         "futures.horizon",
         horizon,
         rule="positive",
-        why="it is the end time of the futures.",
+        why="the futures end at this time.",
         try_="give a time such as 10.0.",
     )
     # in scaled states, so that the ratio does not depend on the units of the states
@@ -312,8 +312,10 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
         raise ModelError(
             "futures.x_star",
             f"{x.tolist()}, where |h| = {distance:.3g} and |L| / (|grad h| |f|) = {worst:.3g}",
-            f"a two-fold: |h| up to {near:.3g}, and this ratio up to {_TANGENT:g} on both sides",
-            "the funnel is the set of futures that start at a two-fold.",
+            f"a two-fold: |h| up to {near:.3g}, and the ratio |L| / (|grad h| |f|) up to "
+            f"{_TANGENT:g} on both sides",
+            "the funnel is the set of futures that start at a two-fold, where the rates L = grad "
+            "h . f of both fields f vanish.",
             "give two_fold(system, guess).x.",
         )
     return np.array(x)

@@ -32,16 +32,16 @@ _STEPS = 800_000
 
 _RTOL = Positive(
     "",
-    "below 1e-14 rounding exceeds it; above 1e-2 events would be missed.",
+    "below 1e-14 rounding errors exceed the tolerance; above 1e-2 events would be missed.",
     "give 1e-12, which costs hardly more than 1e-6, because steps have order 8.",
     least=1e-14,
     most=1e-2,
 )
-_ATOL = Positive("", "steps are as long as this tolerance allows.", "leave it out.")
-_MAX_STEP = Positive("", "it is the largest length of a step.", "leave it out.")
+_ATOL = Positive("", "steps are as long as this tolerance allows.", "leave this value out.")
+_MAX_STEP = Positive("", "a step has at most this length.", "leave this value out.")
 _POLICY = Part(
     "a policy selects a solution where several exist.",
-    "leave it out to stop there.",
+    "leave `policy` out to stop at losses of determinism.",
     "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
 )
 
@@ -127,6 +127,9 @@ def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> Eve
     """
     found = method_for(flow, method)
     if not isinstance(found, EventDriven):
-        needs, why = "an EventDriven", "only its kernels can follow many trajectories."
-        raise ModelError("method", label_of(type(method)), needs, why, "leave it out.")
+        needs, why = (
+            "an EventDriven",
+            "only the kernels of EventDriven can follow many trajectories.",
+        )
+        raise ModelError("method", label_of(type(method)), needs, why, "leave this value out.")
     return found

@@ -44,8 +44,8 @@ Floats = npt.NDArray[np.float64]
 MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
 _MODE = Choice(
     tuple(MODES),
-    "a start on the surface may leave it to either side or slide along it.",
-    "leave it out where the start is off the surface.",
+    "from a start on the surface, the solution may leave to either side or slide.",
+    "leave this value out where the start is off the surface.",
 )
 
 
@@ -442,7 +442,7 @@ class PiecewiseSmooth(SwitchingSystem):
     h_gradient: Callable[..., Any] | None = None
     scale: Sequence[float] | float | None = None
     parameters: Mapping[str, float] | Sequence[float] | Floats | None = None
-    stiff: Annotated[bool, Flag("steps are implicit or not.", "leave it out.")] = False
+    stiff: Annotated[bool, Flag("True takes implicit steps.", "leave this value out.")] = False
 
     def __post_init__(self) -> None:
         name = "PiecewiseSmooth"
@@ -453,7 +453,8 @@ class PiecewiseSmooth(SwitchingSystem):
         if not self.kinks:
             object.__setattr__(self, "kinks", ())
         if not self.surfaces:
-            needs, why = "one switching function or several", "a flow switches where one is zero."
+            needs = "one switching function or several"
+            why = "a flow switches where a switching function is zero."
             raise ModelError(
                 f"{name}.h", "no function", needs, why, "for example h=lambda x: x[0]."
             )
@@ -488,14 +489,15 @@ class PiecewiseSmooth(SwitchingSystem):
                 f"{name}.x0",
                 "nothing",
                 "a start, one number per state",
-                "its length is the dimension of the flow.",
+                "the length of x0 is the dimension of the flow.",
                 "for example x0=[1.0, 0.0].",
             )
-        why, try_ = "it is the initial state of the flow.", "for example x0=[1.0, 0.0]."
+        why, try_ = "the flow starts at this state.", "for example x0=[1.0, 0.0]."
         x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
         object.__setattr__(self, "x0", x0)
         if self.scale is not None:
-            why, try_ = "it scales absolute tolerances.", "give the usual size of each state."
+            why = "the scale multiplies absolute tolerances."
+            try_ = "give the usual size of each state."
             where = f"{name}.scale"
             size = x0.size + (self.functions.clocked and np.size(self.scale) > x0.size)
             scale = numbers(
@@ -510,7 +512,7 @@ class PiecewiseSmooth(SwitchingSystem):
                 f"{name}.names",
                 repr(words),
                 f"{x0.size} names, one per state",
-                "they are the columns of the results.",
+                "the names label the columns of the results.",
                 "leave the names out for x1, x2 and so on.",
             )
         parameters = checked_parameters(f"{name}.parameters", self.parameters)

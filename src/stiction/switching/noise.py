@@ -237,15 +237,15 @@ def _checked(
         levels,
         per="level",
         rule="positive",
-        why="it multiplies the noise term.",
+        why="the level multiplies the noise term.",
         try_="for example [1e-4, 1e-3].",
     )
-    each, why = 100.0 * level.size, "exits are counted over the paths."
+    each, why = 100.0 * level.size, "exits are counted over this many paths."
     whole("noise_study.paths", paths, least=1, each=each, why=why, try_="give 200.")
-    why = "it makes draws repeatable."
+    why = "the same seed repeats the draws."
     whole("noise_study.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     number("noise_study.t_end", t_end, rule="positive", why="paths start at 0.", try_="give 3.0.")
-    why = "it is the time step of the Euler-Maruyama scheme."
+    why = "the Euler-Maruyama scheme takes steps of this length."
     number("noise_study.step", step, rule="positive", why=why, try_="give 1e-4.")
     why = "a path leaves the surface at this |h|."
     number("noise_study.away", away, rule="positive", why=why, try_="give 0.05.")
@@ -270,8 +270,8 @@ def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
             "noise_study",
             f"{c.m} surfaces, {len(run.determinism.losses)} losses of determinism",
             "a flow of one surface that loses determinism before t_end",
-            "the study compares which of its futures the noise selects.",
-            "start it so that it slides into a two-fold.",
+            "the study counts which future after the loss the noise selects.",
+            "start the flow so that it slides into a two-fold.",
         )
     first = run.determinism.losses[0]
     return float(first.time), np.array(first.where["state"], dtype=np.float64)

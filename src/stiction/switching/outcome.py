@@ -204,9 +204,18 @@ def state_lines(worst: Any, rtol: float, times: Sequence[float | None]) -> list[
     times : of the worst values
     """
     _, near, most = limits(rtol)
-    distance = "distance from the surface in sliding, over the size of the state, when saved"
-    other = "|h| with the wrong sign for its mode, over the size of the state, when saved"
-    bound = "multiplier in sliding, when saved: within [-1, 1] for a Filippov solution"
+    distance = (
+        "largest distance from the surface in sliding, over the size of the state, at the "
+        "saved times"
+    )
+    other = (
+        "largest |h| with the wrong sign for its mode, over the size of the state, at the "
+        "saved times"
+    )
+    bound = (
+        "largest multiplier in sliding, at the saved times; a Filippov solution has "
+        "multipliers in [-1, 1]"
+    )
     return [
         Line("stays_on_surface", worst["off"], near, distance, times[0]),
         Line("stays_on_its_side", worst["wrong_side"], near, other, times[1]),

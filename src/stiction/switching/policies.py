@@ -18,17 +18,17 @@ from stiction.numerics.checks import MOST_SEED
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]
 
 _SIDE = Choice(("+", "-"), "a surface has two sides, h > 0 and h < 0.", "for example side = '+'.")
-_AFTER = NonNegative("", "it is the time until the exit.", "give a time such as 0.5.")
+_AFTER = NonNegative("", "the exit happens after this time.", "give a time such as 0.5.")
 _COUNT = Count(1, "at least one future is followed.", "give n = 1.", most=1_000_000)
 _HAZARD = Positive(
     "",
-    "it is the rate at which the state leaves; at rate zero it never would.",
+    "the state leaves at this rate; at rate zero it would never leave.",
     "give 1 over the mean time you expect.",
 )
-_SEED = Count(0, "it makes the draws repeatable.", "give seed = 0.", most=MOST_SEED)
+_SEED = Count(0, "the same seed repeats the draws.", "give seed = 0.", most=MOST_SEED)
 _GRID = Count(2, "a grid needs two points per direction.", "give grid = 8.", most=100_000)
 _POLICY = Part(
-    "it is the choice at one kind of loss of determinism.",
+    "each kind of loss of determinism has its own policy.",
     "for example Leave(side='-').",
     "one of Stop, Leave, Sample, Enumerate",
 )

@@ -32,7 +32,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Outputs = dict[str, tuple[Floats, str, str]]
 
-_WHY_BELT = "it is the constant speed of the belt."
+_WHY_BELT = "the belt moves at this constant speed."
 _WHY_MASS = "a block without mass has no inertia to slip with."
 _WHY_FRICTION = "negative friction would create energy."
 _TRY_EACH = "give one number, or one per block."
@@ -40,8 +40,8 @@ _MOST_STATES = 12
 
 _ORDER = Count(
     1,
-    "it is the number of poles of the plant; beyond 12 the coefficients of (s + pole)^order lose "
-    "all digits.",
+    "the plant has this many poles; beyond 12 the coefficients of (s + pole)^order lose all "
+    "digits.",
     most=_MOST_STATES,
 )
 _MASSES = Positive("kg", _WHY_MASS, _TRY_EACH, per="block", size=2)
@@ -51,7 +51,10 @@ _SPRINGS = NonNegative(
 _FORCES = NonNegative("N", _WHY_FRICTION, _TRY_EACH, per="block", size=2)
 _MU = NonNegative("1", _WHY_FRICTION)
 _PRESS = NonNegative("N", "a contact force is compressive.")
-_DROP = Positive("m/s", "friction that jumps at zero slip is no Filippov field; see StaticKinetic.")
+_DROP = Positive(
+    "m/s",
+    "friction that jumps at zero slip defines no Filippov field; StaticKinetic has such a jump.",
+)
 
 
 @functools.cache
@@ -115,7 +118,7 @@ class BeltOscillator(SwitchingSystem):
     """
 
     mu0: Annotated[float, Positive("1", "without static friction nothing sticks.")] = 1.0
-    alpha: Annotated[float, Finite("1", "it is the slope of friction over slip.")] = 0.1
+    alpha: Annotated[float, Finite("1", "friction decreases with slip speed at this rate.")] = 0.1
     belt_speed: Annotated[float, Finite("1", _WHY_BELT)] = 0.5
     x0: Sequence[float] | None = None
     mode: str | None = None
@@ -175,8 +178,8 @@ class RelayFeedback(SwitchingSystem):
     """
 
     order: Annotated[int, _ORDER] = 3
-    pole: Annotated[float, Finite("1", "it places the poles of the plant.")] = 1.0
-    gain: Annotated[float, Positive("1", "a gain of the other sign is no feedback.")] = 1.0
+    pole: Annotated[float, Finite("1", "the poles of the plant are at -pole.")] = 1.0
+    gain: Annotated[float, Positive("1", "a gain <= 0 gives no negative feedback.")] = 1.0
     matrix: Sequence[float] | None = None
     input: Sequence[float] | None = None
     output: Sequence[float] | None = None
@@ -192,7 +195,7 @@ class RelayFeedback(SwitchingSystem):
                 "RelayFeedback.pole",
                 self.pole,
                 "a number whose powers are finite",
-                "the matrix holds powers of it.",
+                "the matrix of the plant contains powers of the pole.",
                 "take a unit of time in which the pole is of order one.",
             )
 
@@ -221,10 +224,10 @@ class RelayFeedback(SwitchingSystem):
                 "RelayFeedback",
                 "a matrix together with order, pole or gain",
                 "one of the two",
-                "each of them describes the whole plant.",
+                "each of the two describes the whole plant.",
                 "leave out order, pole and gain.",
             )
-        why, try_ = "it couples the states with the relay.", "give one number per state."
+        why, try_ = "the vector couples the states with the relay.", "give one number per state."
         output = numbers("RelayFeedback.output", self.output, per="state", why=why, try_=try_)
         n = output.size
         input_ = numbers("RelayFeedback.input", self.input, size=n, per="state", why=why, try_=try_)
@@ -309,8 +312,8 @@ class NormalForm(SwitchingSystem):
     Verified by: tests/unit/switching/test_presets.py::test_normal_form_fields
     """
 
-    J1: Annotated[float, Finite("1", "it is the slope of one field relative to the other.")]
-    J2: Annotated[float, Finite("1", "it is the slope of one field relative to the other.")]
+    J1: Annotated[float, Finite("1", "J1 and J2 are slopes of one field relative to the other.")]
+    J2: Annotated[float, Finite("1", "J1 and J2 are slopes of one field relative to the other.")]
     x0: Sequence[float] | None = (0.0, 0.3, 0.1)
     mode: str | None = None
 
@@ -356,10 +359,13 @@ class TwoBlockStickSlip(SwitchingSystem):
 
     mass: Annotated[Sequence[float] | float, _MASSES] = 1.0
     stiffness: Annotated[Sequence[float] | float, _SPRINGS] = 1.0
-    coupling: Annotated[float, NonNegative("N/m", "a spring between blocks pulls back.")] = 1.2
+    coupling: Annotated[
+        float,
+        NonNegative("N/m", "a spring between the blocks opposes their relative displacement."),
+    ] = 1.2
     friction: Annotated[Sequence[float] | float, _FORCES] = (1.0, 1.3)
     kinetic: Annotated[Sequence[float] | float | None, _FORCES] = (0.6, 0.8)
-    v_scale: Annotated[float, Positive("m/s", "friction drops over some slip speed.")] = 0.5
+    v_scale: Annotated[float, Positive("m/s", "friction decreases over this slip speed.")] = 0.5
     belt_speed: Annotated[float, Finite("m/s", _WHY_BELT)] = 0.2
     x0: Sequence[float] | None = None
     mode: str | None = None

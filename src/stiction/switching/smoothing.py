@@ -196,17 +196,23 @@ def _checked(
             "only the sign of one switching function is regularised.",
             "take a system with one surface, and one of these two signs.",
         )
-    why = "it is the width over which the regularised sign changes from -1 to 1."
+    why = "the regularised sign changes from -1 to 1 over this width."
     try_ = "give a small fraction of the usual size of h."
     number("smoothed_run.width", width, rule="positive", why=why, try_=try_)
-    number("smoothed_run.rtol", rtol, rule="positive", why="it bounds errors.", try_="give 1e-9.")
+    number(
+        "smoothed_run.rtol",
+        rtol,
+        rule="positive",
+        why="rtol bounds the errors of a step.",
+        try_="give 1e-9.",
+    )
     why, try_ = "states are returned at these times.", "for example np.linspace(0.0, 1.0, 5)."
     time = numbers("smoothed_run.time", time, per="time", why=why, try_=try_)
     if not (np.diff(time) > 0.0).all():
         raise ModelError("smoothed_run.time", "times that do not rise", "rising times", why, try_)
     if x0 is None:
         return time, None
-    why, try_ = "it is the start of the run.", "leave it out for the start of the system."
+    why, try_ = "the run starts at this state.", "leave this value out for the start of the system."
     # with the clock of a flow or without it
     size = c.n if np.size(x0) == c.n else len(system.start_names)
     return time, numbers("smoothed_run.x0", x0, size=size, per="state", why=why, try_=try_)
@@ -277,14 +283,17 @@ def smoothing_study(
         widths,
         per="width",
         rule="positive",
-        why="it is the width over which the regularised sign changes from -1 to 1.",
+        why="the regularised sign changes from -1 to 1 over this width.",
         try_="for example [1e-2, 1e-3, 1e-4].",
     )
     why = "the runs start at 0."
     number("smoothing_study.t_end", t_end, rule="positive", why=why, try_="for example 2.5.")
     why = "a run leaves the surface at this |h|."
     number("smoothing_study.away", away, rule="positive", why=why, try_="give 0.005.")
-    why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)
+    why, each = (
+        "runs are compared at this many times.",
+        8.0 * system.compiled.n * (2 + len(signs) * wide.size),
+    )
     whole("smoothing_study.saves", saves, least=2, each=each, why=why, try_="401.")
     time = np.linspace(0.0, float(t_end), saves)
     run = _exact(system, time)

@@ -90,7 +90,10 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
     ------
     ModelError : if a name is not an identifier of Python, or a number is not finite.
     """
-    why, try_ = "functions take them as p.", "for example parameters={'mu': 0.3}, read as p.mu."
+    why, try_ = (
+        "functions take the parameters as p.",
+        "for example parameters={'mu': 0.3}, read as p.mu.",
+    )
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -99,7 +102,11 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
         word = str(name)
         if not word.isidentifier() or keyword.iskeyword(word) or word.startswith("_"):
             raise ModelError(
-                where, repr(name), "identifiers of Python, no keywords, without first _", why, try_
+                where,
+                repr(name),
+                "Python identifiers that are no keywords and do not begin with _",
+                why,
+                try_,
             )
     return {n: number(f"{where}[{n!r}]", v, why=why, try_=try_) for n, v in given.items()}
 
@@ -351,8 +358,8 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool, a
     any_ : whether the function may be undefined at this state: arithmetic errors are admitted
     """
     needs = "one finite number" if n == 1 else f"{n} finite numbers"
-    why = "it is called once at the initial state x0 as a check."
-    try_ = "call it with x0 yourself; each component of a result must be one number."
+    why = "the function is called once at the initial state x0 as a check."
+    try_ = "call the function with x0 yourself; each component of a result must be one number."
     try:
         # values that are not finite are refused below, with a better message than NumPy's warning
         with np.errstate(all="ignore"):

@@ -85,6 +85,6 @@ def test_any_unit_of_length_will_do(size):
     np.testing.assert_allclose(other.corners, size * shape.corners, rtol=1e-14)
     assert other.radius_of_gyration == pytest.approx(size * shape.radius_of_gyration, rel=1e-14)
     for one in (other, B.Disc(size)):
-        with pytest.raises(st.ModelError, match=r"inertia of .* needs > 0 and finite"):
+        with pytest.raises(st.ModelError, match=r"inertia of .* needs a finite number > 0"):
             B.RigidBody(one)
         B.RigidBody(one, inertia=1.0)

@@ -51,7 +51,7 @@ def test_all_reasons_are_given():
     )
     assert audit.untrusted == (
         "ledger_closes 0.001 is beyond 100 times its limit 1e-09; "
-        "contacts_solved failed (2.14e+03), which is a check of convergence"
+        "contacts_solved failed (2.14e+03); this check tests convergence"
     )
 
 

@@ -98,7 +98,7 @@ def test_fields_hold_clean_values():
         ({"length": -1.0}, "needs one positive number [m]"),
         (
             {"length": 4.0},
-            "Cart.length: got 4.0; needs at most 3 [m].\nWhy: it is long.\nTry: leave it",
+            "Cart.length: got 4.0; needs at most 3 [m].\nWhy: it is long.\nTry: leave this value",
         ),
         ({"length": None}, "Cart.length: got None"),
         ({"slope": 1.0}, "a number between -1 and 1"),
@@ -110,7 +110,10 @@ def test_fields_hold_clean_values():
         ({"axis": [1.0, 2.0]}, "needs 3 values"),
         ({"ratios": [1.0, 6.0]}, "Cart.ratios: got 6.0; needs at most 5"),
         ({"times": [2.0, 1.0]}, "got [2.0, 1.0]; needs numbers [s] that increase strictly"),
-        ({"times": np.zeros(20)}, "Cart.times: got 20 numbers that do not; needs numbers [s]"),
+        (
+            {"times": np.zeros(20)},
+            "Cart.times: got 20 numbers that do not increase; needs numbers [s]",
+        ),
         ({"levels": [1.0]}, "Cart.levels: got 1 values; needs at least 2 numbers.\nWhy"),
         ({"levels": []}, "Cart.levels: got 0 values; needs at least one value"),
         (

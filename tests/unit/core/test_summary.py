@@ -21,7 +21,7 @@ def test_says_what_matters(run):
     assert "onset time [s]" in lines[1]
     assert lines[2].split() == ["1", "0.1"]
     assert lines[4].split() == ["3", "never"]
-    assert "2.66666667 s: all masses stick for good" in text
+    assert "2.66666667 s: time from which all masses stick for good" in text
     assert "word = lower corner: a name" in text
     assert "3 (1 slip, 1 reverse, 1 stop)" in text
     assert "each step to 1.0e-16" in text
@@ -64,7 +64,7 @@ def test_a_loss_without_a_future(run):
     assert "choice" not in text
     assert "choice" not in repr(end)
     both = Determinism([*several, end])
-    assert both.words == "the model has more than one solution, and at the end none"
+    assert both.words == "the model has more than one solution, and no solution at the end"
     assert both.words in both._repr_html_()
 
 

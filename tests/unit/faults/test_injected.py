@@ -241,7 +241,7 @@ def test_a_run_ends_where_pressure_reaches_the_normal_stress():
     assert (sigma > 0.0).all()
     assert sigma.min() < 0.05 * 1e7
     assert run.energy.imbalance_rel < 1e-6
-    with pytest.raises(st.ModelError, match="normal_stress less pore pressure"):
+    with pytest.raises(st.ModelError, match="normal_stress minus pore pressure"):
         st.solve(strong, Cycles(), (2000.0, 3000.0))
 
 

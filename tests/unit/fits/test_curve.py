@@ -20,7 +20,7 @@ def curve(**changes):
         ({"time": T[::-1]}, "increasing times"),
         ({"time": np.zeros(11)}, "increasing times"),
         ({"displacement": T[:5]}, "one per row"),
-        ({"displacement": None}, "displacement or velocity"),
+        ({"displacement": None}, "displacement nor velocity"),
         ({"normal_force": -1.0}, "positive"),
         ({"normal_force": np.zeros(11)}, "positive"),
         ({"noise": 0.0}, "positive"),

@@ -219,10 +219,10 @@ def test_between_commas_points_are_decimal(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["0,50,3,53"] * 10, "a row of 4 in line 2 under a header of 2"),
-        (["1,2"] * 9 + ["1,2,3"], "a row of 3 in line 11 under a header of 2"),
-        (["1,2,"] * 10, "a row of 3 in line 2"),
-        (["1,2", "", "# 1,2,3,4", "3", *["1,2"] * 8], "a row of 1 in line 5"),
+        (["0,50,3,53"] * 10, "a row of length 4 in line 2 under a header of length 2"),
+        (["1,2"] * 9 + ["1,2,3"], "a row of length 3 in line 11 under a header of length 2"),
+        (["1,2,"] * 10, "a row of length 3 in line 2"),
+        (["1,2", "", "# 1,2,3,4", "3", *["1,2"] * 8], "a row of length 1 in line 5"),
         (["1,2", '1,"2', *["1,2"] * 8], "line 3"),
         (["1,2", '1,"2', "1,2", '1,"', *["1,2"] * 8], "line 3"),
         (["m,N", *["1,2"] * 10], "'m' in row 1 .*line 2"),
@@ -331,7 +331,7 @@ def test_bad_rows_are_refused(tmp_path, spoil, words):
         ("time [s],displacement [um],force [m]", "is not a unit of force"),
         ("time [s],displacement [um],force", "without a unit"),
         ("time [s],displacement [um],voltage [V]", r"voltage \[V\]; needs a column of force"),
-        ("time [s],force [N],F [mN]", "either may be the force"),
+        ("time [s],force [N],F [mN]", "both columns may be the force"),
         ("0.0,1.0,2.0", "a header"),
         ("time [s] displacement force", "columns separated"),
         ("a,b,c", "columns such as time"),

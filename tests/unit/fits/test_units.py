@@ -46,7 +46,7 @@ def test_no_other_unit_of_length_is_guessed(unit):
     with pytest.raises(ModelError) as caught:
         factor_of(unit, "displacement", "test")
     assert "did you mean" not in str(caught.value)
-    assert "Try: m, in, inch, ft; n, u, m," in str(caught.value)
+    assert "Try: m, in, inch, ft, or a prefix n, u, m," in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_step_goes_on_from_where_the_chain_stands(stands, time, step):
     ],
 )
 def test_other_steps_are_refused(stands, time, step):
-    with pytest.raises(ModelError, match=r"doStep: got a step of .*; needs a step > 0 from"):
+    with pytest.raises(ModelError, match=r"doStep: got a step of .*; needs a step > 0 that begins"):
         unit._continued(stands, time, step)
 
 
@@ -177,7 +177,7 @@ def test_a_step_that_fails_is_logged(chain):
     result = made.do_step(1.0, 0.1)
     assert result.status.name == "error"
     ((text, status),) = made.logged
-    assert text.startswith("doStep: got a step of 0.1 from 1.0")
+    assert text.startswith("doStep: got a step of 0.1 that begins at 1.0")
     assert status.name == "error"
 
 

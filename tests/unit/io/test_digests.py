@@ -111,7 +111,7 @@ def test_old_runs_load_and_say_so(folder, run, without_digests):
     without_digests(folder)
     assert examine(folder).code == UNVERIFIED
     old = load(folder)
-    assert old.unverified.startswith("it has no digests")
+    assert old.unverified.startswith("the run has no digests")
     assert np.array_equal(old.variables["x"].values, run.variables["x"].values)
     # what is saved of it has digests, and still says what it came from
     again = load(save(old, folder.with_name("again")))

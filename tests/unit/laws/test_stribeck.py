@@ -84,7 +84,7 @@ def test_exchanged_coefficients_are_accepted():
             make(0.3, [0.3, 0.4])
         with pytest.raises(st.ModelError, match=r"got 0\.2 with mu_kinetic = 0\.4;"):
             make(0.2, 0.4)
-        with pytest.raises(st.ModelError, match="got 2 values with 3 of mu_kinetic"):
+        with pytest.raises(st.ModelError, match="got 2 values beside 3 values of mu_kinetic"):
             make([0.4, 0.3], [0.3, 0.2, 0.1])
 
 

@@ -150,10 +150,10 @@ def test_a_changed_function_is_refused(sweep, tmp_path):
         sweep(2, results=made[1]).run(tmp_path / "study")
     # what has no pickle may be another function in every call
     unknown = functools.partial(lambda run, k: {"late": 1.0}, k=threading.Lock())
-    with pytest.warns(UserWarning, match="no pickle"):
+    with pytest.warns(UserWarning, match="cannot be pickled"):
         sweep(2, results=unknown).run(tmp_path / "unknown", workers=1)
     again = pytest.raises(st.StoreError, match="another function")
-    with pytest.warns(UserWarning, match="no pickle"), again:
+    with pytest.warns(UserWarning, match="cannot be pickled"), again:
         sweep(2, results=unknown).run(tmp_path / "unknown")
     with pytest.raises(st.ScenarioError, match="without shards"):
         sweep(2, results=unknown).run(tmp_path / "shards", shard=(1, 2))
@@ -354,7 +354,7 @@ def test_shards_make_the_whole(sweep, tmp_path):
         ({"design": "grid"}, "a design"),
         ({"trajectories": 1}, "trajectories"),
         ({"results": 3}, "names of results"),
-        ({"scenario": st.Chain(mass=[1.0], stiffness=1.0)}, "start and end"),
+        ({"scenario": st.Chain(mass=[1.0], stiffness=1.0)}, "a start and an end"),
         ({"scenario": 3}, "a name, a file"),
     ],
 )

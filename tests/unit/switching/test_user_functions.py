@@ -255,14 +255,14 @@ def test_ensembles_start_their_clocks_at_zero():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: swinging(parameters={"mu-s": 1.0}), "identifiers of Python"),
+        (lambda: swinging(parameters={"mu-s": 1.0}), "Python identifiers"),
         (lambda: swinging(parameters={"mu_s": math.nan}), "finite"),
         (lambda: swinging(parameters=None), "mu|speed|swing"),
         (lambda: swinging().with_parameters(mu=1.0), "mu_s, mu_k"),
         (lambda: swinging().with_parameters(), "values of the parameters"),
         (lambda: with_a_clock_by_hand(VALUES).with_parameters([1.0]), "0 numbers"),
         (lambda: swinging(names=["x", "clock"]), "differ from each other"),
-        (lambda: swinging(parameters={"lambda": 1.0}), "identifiers of Python"),
+        (lambda: swinging(parameters={"lambda": 1.0}), "Python identifiers"),
         (lambda: swinging().with_parameters([1.0], mu_s=1.0), "values of the parameters"),
         (lambda: swinging(names=[1, 2]), "2 names"),
         (lambda: swinging(h=[]), "no function"),

@@ -29,7 +29,7 @@ __all__ = ["History", "build_run"]
 # largest drift of a closed gap, and largest overlap, over the smallest thickness. Chosen: the drift
 # is an error of the run, the overlap also that of given positions
 _DRIFT, _OVERLAP = 1e-10, 1e-6
-_UNSEEN = "whether accelerations of groups of more than four contacts are unique is not decided"
+_UNSEEN = "for groups of more than four contacts, the uniqueness of accelerations is not decided"
 # the solution that a run takes, in the order of `bodies.record.LOSSES`
 _CHOICES = (
     "the run ends",
@@ -101,7 +101,7 @@ def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...
             "contact_problems_solved",
             error,
             shared.RESIDUAL,
-            "largest residual of the contact problem of an impact or of accelerations, relative",
+            "largest relative residual of the contact problems of impacts and of accelerations",
             at_error,
             Kind.CONVERGENCE,
         ),
@@ -116,8 +116,8 @@ def _checks(system: RigidBodies, h: History, energy: Ledger) -> tuple[Check, ...
             "closed_gaps_constant",
             drift,
             _DRIFT,
-            "largest drift of a closed gap in a step, over the smallest thickness; a smaller rtol "
-            "reduces it",
+            "largest drift of a closed gap in a step, over the smallest thickness of a body; a "
+            "smaller rtol reduces the drift",
             at_drift,
         ),
     )

@@ -561,7 +561,7 @@ def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) 
         scaled = rows * np.sqrt(hinges.inverse).ravel()
         lengths = _lengths(scaled)
     if not (np.isfinite(scaled).all() and np.isfinite(lengths).all()):
-        got, needs = "a hinge too far from its parts", "distances with finite squares"
+        got, needs = "a hinge too far from the parts that it joins", "distances with finite squares"
         why = "the squares of the distances overflow."
         raise ModelError(f"{system}.hinges", got, needs, why, "correct `at`, or change the unit.")
     scaled /= lengths
@@ -587,7 +587,10 @@ def refuse_hinges(system: str, m: Mechanics | SpatialMechanics, rounded: float) 
                 f"[{', '.join(f'{x:.6g}' for x in value)}] {unit} on part {part + 1}"
                 for part, value in zip(hinges.ends[k], each, strict=True)
             ]
-            got, needs = f"{name} {' and '.join(both)}", "the same on both parts"
-            why = "the velocity of a point is that of the centre of mass, plus spin times arm."
+            got, needs = f"{name} {' and '.join(both)}", "the same value on both parts"
+            why = (
+                "the velocity of a point is the velocity of the centre of mass plus spin times "
+                "lever arm."
+            )
             try_ = "change `velocity` or `spin` of a part."
             raise ModelError(f"{system}.hinges[{k}]", got, needs, why, try_)

@@ -41,14 +41,14 @@ __all__ = ["SpatialBodies", "SpatialBody", "SpatialHinge", "SpatialSpring", "Spa
 Floats = npt.NDArray[np.float64]
 Three = Sequence[float] | Floats
 
-_PLACE = Components("m", "it is the place of the centre of mass.")
-_VELOCITY = Components("m/s", "its components are along x, y and z.")
-_SPIN = Components("rad/s", "it turns the body.")
-_FORCE = Components("N", "its components at the centre of mass are along x, y and z.")
-_MOMENT = Components("N m", "its components are about x, y and z.")
-_GRAVITY = Components("m/s^2", "it accelerates all bodies.")
+_PLACE = Components("m", "the centre of mass starts at this position.")
+_VELOCITY = Components("m/s", "a velocity has components along x, y and z.")
+_SPIN = Components("rad/s", "the body rotates about an axis at this rate.")
+_FORCE = Components("N", "the force acts at the centre of mass, along x, y and z.")
+_MOMENT = Components("N m", "a moment has components about x, y and z.")
+_GRAVITY = Components("m/s^2", "gravity accelerates all bodies.")
 _TURNED = Components(
-    "1", "it is a quaternion (w, x, y, z), which turns the shape.",
+    "1", "a quaternion (w, x, y, z) turns the shape.",
     "give [1, 0, 0, 0], or [cos(a/2), 0, 0, sin(a/2)] for an angle a about z.",
     counts=(4,), direction=True,
 )  # fmt: skip
@@ -62,17 +62,22 @@ _BODIES = Parts(
     1,
 )
 _SUPPORTS = Parts("supports carry the bodies.", "give a list of SpatialSupport objects.")
-_SPRINGS = Parts("they connect bodies.", "give a list of SpatialSpring objects.")
-_HINGES = Parts("they join parts.", "give a list of SpatialHinge objects.")
-_POINT = Components("m", "a spring is fixed there, in the frame of the part.")
-_PIN = Components("m", "it is the place of the pin at the start.")
+_SPRINGS = Parts("springs connect bodies.", "give a list of SpatialSpring objects.")
+_HINGES = Parts("hinges join parts.", "give a list of SpatialHinge objects.")
+_POINT = Components("m", "an end of the spring is fixed at this point of the part.")
+_PIN = Components("m", "the pin starts at this position.")
 _AXIS = Components(
-    "1", "the parts turn about it.", "give [0, 0, 1], or leave it out for a ball joint.",
+    "1", "the parts turn about this axis.", "give [0, 0, 1], or leave this value out for a ball "
+    "joint.",
     direction=True,
 )  # fmt: skip
-_SLIDES = Flag("True for a slider, False for a pin or a ball.", "leave it out.")
-_SPAN = Positive("m", "moments across the axis are forces times it.", "leave it out.")
-_LAW = Part("it bounds the tangential force of a contact.", "give Coulomb(0.5).")
+_SLIDES = Flag(
+    "True makes the hinge a slider, False a pin or a ball joint.", "leave this value out."
+)
+_SPAN = Positive(
+    "m", "a moment across the axis is a bearing force times this distance.", "leave this value out."
+)
+_LAW = Part("the law bounds the tangential force of a contact.", "give Coulomb(0.5).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +111,10 @@ class SpatialBody(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.shape, HalfSpace):
-            why, try_ = "a half space has no finite mass.", "give it to a SpatialSupport."
+            why, try_ = (
+                "a half space has no finite mass.",
+                "give the half space to a SpatialSupport.",
+            )
             raise ModelError("SpatialBody.shape", "a HalfSpace", "a finite shape", why, try_)
         if self.inertia is not None:
             object.__setattr__(self, "inertia", _checked_inertia(self.inertia))
@@ -114,7 +122,9 @@ class SpatialBody(Declared):
         if not (moments.min() > 0.0 and np.isfinite(moments).all()):
             got = f"moments of inertia {moments.tolist()} kg m^2"
             why = "the squares of the sizes of the body overflow or underflow."
-            raise ModelError("SpatialBody.shape", got, "> 0 and finite", why, "change the unit.")
+            raise ModelError(
+                "SpatialBody.shape", got, "finite numbers > 0 [kg m^2]", why, "change the unit."
+            )
 
     @property
     def moments_of_inertia(self) -> Floats:
@@ -225,7 +235,7 @@ class SpatialHinge(Hinge):
         super().__post_init__()
         if self.axis is None and (self.law is not None or self.slides):
             got = "a slider without an axis" if self.slides else "friction of a ball joint"
-            why = "parts slide along it, and friction is that of a pin in a hole."
+            why = "a slider moves along its axis, and friction acts between a pin and its hole."
             try_ = "give `axis`, or leave `law` and `slides` out."
             raise ModelError("SpatialHinge.axis", got, "an axis", why, try_)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["solve_in_space"]
 
 _MODES = ("open", "stick", "slip")
-_UNSEEN = UNSEEN + ", nor whether accelerations are (Painleve's paradox)"
+_UNSEEN = UNSEEN + "; neither is the uniqueness of accelerations (Painleve's paradox)"
 
 
 def solve_in_space(system: SpatialBodies, method: TimeStepper, request: Request) -> Run:

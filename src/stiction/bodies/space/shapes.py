@@ -41,7 +41,7 @@ _RADIUS = Positive("m", _WHY, "give 0.1.")
 _LENGTH = Positive("m", "the core of a capsule is a segment.", "give 0.2, or a Sphere.")
 _SIDE = Positive("m", _WHY, "give 1.0.")
 _NORMAL = Components(
-    "1", "it points out of the solid.", "give [0, 0, 1].", counts=(3,), direction=True
+    "1", "the normal points out of the solid.", "give [0, 0, 1].", counts=(3,), direction=True
 )
 
 
@@ -277,7 +277,7 @@ class ConvexHull(_Polyhedron):
     def __post_init__(self) -> None:
         super().__post_init__()
         where, shape = "ConvexHull.vertices", shape_of(self.vertices)
-        needs, why = "at least four points [x, y, z] [m]", "they bound a convex body."
+        needs, why = "at least four points [x, y, z] [m]", "the points bound a convex body."
         if len(shape) != 2 or shape[0] < 4 or shape[1] != 3:
             got = f"an array of shape {shape}" if shape else repr(self.vertices)
             raise ModelError(where, got, needs, why, "give the corners of a tetrahedron.")
@@ -288,7 +288,7 @@ class ConvexHull(_Polyhedron):
                 got,
                 needs,
                 "contacts are identified by vertex numbers, which have this bound.",
-                "take fewer.",
+                "give fewer points.",
             )
         points = floats_of(self.vertices)
         if not np.isfinite(points).all():
@@ -387,8 +387,8 @@ def _checked_faces(where: str, points: Floats) -> list[list[int]]:
     if count.min() < 3:
         raise ModelError(
             where,
-            f"vertex {int(np.argmin(count)) + 1} inside the hull of the others, or on a face or an "
-            "edge of it",
+            f"vertex {int(np.argmin(count)) + 1} inside the hull of the other vertices, or on a "
+            "face or an edge of the hull",
             needs,
             "contact of shapes that are not convex is not implemented.",
             "leave out vertices that are no corners, and divide the shape into convex bodies.",

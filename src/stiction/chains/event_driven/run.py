@@ -98,7 +98,8 @@ def _refuse_policy(method: EventDriven) -> None:
             repr(method.policy),
             "SlipAtGrazing(...), or None for a Chain",
             "the motion of a chain is unique except at grazing events under friction with a "
-            "jump; there the mass sticks, and the run reports it. Other policies are for flows.",
+            "jump; there the mass sticks, and the run reports a loss of determinism. Other "
+            "policies are for flows.",
             "leave policy out, or use SlipAtGrazing() to take the other solution.",
         )
 
@@ -112,7 +113,8 @@ def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
     without_memory(
         chain.law,
         "EventDriven",
-        "its steps are Taylor series in time, which are not implemented for laws with states.",
+        "EventDriven steps by Taylor series in time, which are not implemented for laws with "
+        "states.",
         "use ThetaStepper(step=...), which accepts laws with states.",
     )
     if chain.n_mass > MOST_MASSES:

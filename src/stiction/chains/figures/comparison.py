@@ -159,7 +159,7 @@ def _check(data: Sequence[ChainData], reference: object) -> None:
             f"{_WHERE}.reference",
             repr(reference),
             f"a number from 0 to {len(data) - 1}",
-            "it says which run is subtracted from the others.",
+            "this run is subtracted from the others.",
             "use reference=0 for the first run.",
         )
     begin = max(float(entry.time[0]) for entry in data)

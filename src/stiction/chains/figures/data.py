@@ -104,7 +104,10 @@ class ChainData(RunData):
         ------
         ModelError : if there is no such mass.
         """
-        why, try_ = "masses are numbered from 1, next to the left wall.", "give one of these."
+        why, try_ = (
+            "masses are numbered from 1, next to the left wall.",
+            "give one of these numbers.",
+        )
         number = whole(where, mass, least=1, why=why, try_=try_)
         if number > self.n_mass:
             needs = f"a number from 1 to {self.n_mass}"

@@ -57,7 +57,7 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     else:
         why, try_ = (
             "displacements are drawn times this factor.",
-            "leave it out for an automatic choice.",
+            "leave this value out for an automatic choice.",
         )
         scale = number("animate.scale", scale, rule="positive", why=why, try_=try_)
     # middles of the blocks, their half width, and their colours by mode

@@ -66,7 +66,8 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     without_memory(
         chain.law,
         "Quasistatic",
-        "it follows branches of one curve mu(v), which the states of a law change in time.",
+        "Quasistatic follows branches of one curve mu(v), but the states of this law change the "
+        "curve in time.",
         "use ThetaStepper(step=...) with small masses.",
     )
     Elastic(chain, "Quasistatic")
@@ -174,7 +175,7 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
             float(ratio[worst]),
             1.0 + _OF_AUDIT,
             float(history.time[worst[0]]),
-            "friction of sticking masses over the static bound, at the saved times",
+            "largest friction of a sticking mass divided by its static bound, at the saved times",
         ),
         Check(
             "slip_against_friction",
@@ -182,7 +183,8 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
             wrong,
             _OF_AUDIT * speed,
             None,
-            "slip rate against the direction of its mode, at the saved times [m/s]",
+            "largest slip rate opposite to the direction of the slip mode, at the saved times "
+            "[m/s]",
         ),
         _inertia_check(chain, request),
     ]
@@ -218,8 +220,9 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
         value,
         _SLOW_ENOUGH,
         float(t[fastest]),
-        "force of an overshoot (rate of the forces over the slowest natural frequency), over the "
-        f"largest {what}; if the ratio is not small, compare the run with EventDriven",
+        "ratio of the force of an inertial overshoot (rate of the forces / slowest natural "
+        f"frequency) to the largest {what}; if the ratio is not small, compare the run with "
+        "EventDriven",
     )
 
 

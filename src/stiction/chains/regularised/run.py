@@ -53,7 +53,7 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
             "Radau",
             type(law).__name__,
             "a law without stick: Dahl, LuGre, ElastoPlastic, BoucWen, RateAndStateFriction",
-            "its steps are those of a smooth system, and stick is not smooth.",
+            "Radau integrates smooth systems, and stick is not smooth.",
             "use EventDriven(), or ThetaStepper(step=...).",
         )
     _short_enough("Radau", chain)
@@ -230,8 +230,8 @@ def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> I
         1.0,
         None,
         f"creep over {over} under forces below {ALMOST:g} of steady-state friction, divided by "
-        f"the breakaway deflection: {abs(float(creep[worst])):.3g} m of mass {worst + 1}, which "
-        "Coulomb friction would hold; ElastoPlastic does not creep",
+        f"the breakaway deflection: mass {worst + 1} crept by {abs(float(creep[worst])):.3g} m. "
+        "Coulomb friction would hold this mass, and ElastoPlastic does not creep",
     )
 
 

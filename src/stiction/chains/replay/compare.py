@@ -85,9 +85,9 @@ def replay_check(chain: Chain, history: ChainHistory, trajectory: Trajectory, rt
     replay.check_events()
     value, time, what = replay.worst
     note = (
-        "difference of the run from a second integration, by another method, of "
-        f"{replay.fraction:.0%} of the time, over the largest speed, displacement or bound; also "
-        "violations of the conditions of stick, slip and events"
+        "largest difference between the run and a second integration by another method over "
+        f"{replay.fraction:.0%} of the time, relative to the largest speed, displacement or "
+        "bound; violations of the conditions of stick, slip and events are included"
     )
     if value > replay.limit:
         note = f"{what}; {note}"

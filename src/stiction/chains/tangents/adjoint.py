@@ -94,7 +94,10 @@ def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
     names = [*chain.start_names, *(f"event_time[{j}]" for j in range(events))]
     if name not in names:
         needs = "one of " + ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")
-        why = "these are the displacements and velocities at the end, and the times of events."
+        why = (
+            "gradients are taken of displacements and velocities at the end, and of times of "
+            "events."
+        )
         raise ModelError("Chain.gradients.of", repr(name), needs, why, nearest(name, names))
     at = names.index(name)
     if at < 2 * n:
@@ -160,7 +163,7 @@ class RecordedRun(TangentRun):
                     "Chain.gradients",
                     f"{one.now.steps} steps of {n} masses",
                     "steps that fit into 2 GiB",
-                    "all of them are recorded for the backward pass.",
+                    "all steps are recorded for the backward pass.",
                     "a shorter time span, or Chain.tangents.",
                 )
             self.recordings.append(_recording(size, p.order, n, laws))

@@ -242,7 +242,7 @@ def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
         "Chain.tangents",
         f"{name} = {value:.6g}",
         "a parameter that can rise or fall alone",
-        "a derivative needs models with neighbouring values; other parameters exclude them.",
+        "a derivative needs models with neighbouring values, which another parameter excludes.",
         "move the parameter that bounds this one.",
     ) from error
 

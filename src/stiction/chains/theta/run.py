@@ -127,7 +127,8 @@ def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
             h,
             1.0 / rate,
             None,
-            "a longer step has no unique solution under this weakening friction [s]",
+            "length of a step [s]; beyond the limit a step has no unique solution under this "
+            "weakening friction",
         )
     yield from _state_checks(integrator)
 
@@ -206,10 +207,10 @@ def _smooth_checks(integrator: ThetaIntegrator, method: RegularizedTheta) -> Ite
     if rate > 0.0:
         # beyond it the factor of slip per step is below -1: (1 - (1 - theta) h r) / (1 + theta h r)
         limit = 2.0 / ((1.0 - 2.0 * theta) * rate)
-        note = "with a longer step the scheme chatters about zero slip [s]"
+        note = "length of a step [s]; beyond the limit the scheme chatters about zero slip"
         yield Check("step_resolves_smoothing", h <= limit, h, limit, None, note)
     created, at = float(integrator.now.created), float(integrator.now.created_time)
-    note = "energy the scheme created [J], of all steps; theta >= 1/2 creates none"
+    note = "energy that the scheme created in all steps [J]; theta >= 1/2 creates none"
     when = at if created > 0.0 else None
     yield Check(
         "scheme_creates_no_energy", created <= 0.0, created, 0.0, when, note, kind=Kind.CONDITION

@@ -95,15 +95,15 @@ class Curve(Record):
     def _check_together(self) -> None:
         """Raise an error if no motion is given, times do not increase, or the force is constant."""
         if self.displacement is None and self.velocity is None:
-            needs, why = "displacement or velocity", "the friction force depends on the motion."
-            raise ModelError("Curve", "neither", needs, why, _TRY)
+            needs, why = "at least one of them", "the friction force depends on the motion."
+            raise ModelError("Curve", "neither displacement nor velocity", needs, why, _TRY)
         if self.time is not None:
             steps = np.diff(np.asarray(self.time))
             if not (steps > 0.0).all():
                 bad = int(np.argmin(steps > 0.0)) + 2
                 got, needs = f"a time that does not increase at row {bad}", "increasing times"
                 why = "the state of a contact depends on the order of the rows."
-                try_ = "sort the rows by time, and leave one of those with equal times."
+                try_ = "sort the rows by time, and remove rows with repeated times."
                 raise ModelError("Curve.time", got, needs, why, try_)
         force = np.asarray(self.force)
         if not np.ptp(force) > 0.0:

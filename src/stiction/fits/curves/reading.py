@@ -89,7 +89,7 @@ def read_curve(
         raise ModelError("data", f"{path}, no file", "a file", why, try_)
     if decimal not in (None, ".", ","):
         why = "the decimal mark separates the integer part from the tenths."
-        try_ = "leave it out to infer it from the file."
+        try_ = "leave this value out to infer it from the file."
         raise ModelError("decimal", repr(decimal), "'.' or ','", why, try_)
     given: dict[str, Mapping[str, object]] = {"--unit": units or {}, "--column": columns or {}}
     for where, named in given.items():
@@ -109,12 +109,18 @@ def read_curve(
             raise ModelError("--unit", repr(quantity), needs, why, try_)
         if quantity not in roles:
             got, needs = f"a unit of {quantity}", f"a column of {quantity}"
-            why, try_ = "the file has none.", f"name its column by --column {quantity}=NAME."
+            why, try_ = (
+                "the file has no such column.",
+                f"name the column by --column {quantity}=NAME.",
+            )
             raise ModelError("--unit", got, needs, why, try_)
     made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
         if role not in known and DIMENSIONS[role][1] != "1":
-            got, needs = f"a column {table.names[roles[role][0]]!r} without a unit", "its unit"
+            got, needs = (
+                f"a column {table.names[roles[role][0]]!r} without a unit",
+                "the unit of this column",
+            )
             why, shown = "numbers without a unit may be mN or kN.", DIMENSIONS[role][1]
             try_ = f"write {role} [{shown}] in the header, or give --unit {role}={shown}."
             raise ModelError("data", got, needs, why, try_)
@@ -137,7 +143,10 @@ def _made(
         if "normal_force" in made:
             got, why = "a column and a number", "the normal force would be given twice."
             raise ModelError("normal_force", got, "one of them", why, "leave one of them out.")
-        why, try_ = "friction is compared with it.", "for example normal_force=10.0."
+        why, try_ = (
+            "the friction force is compared with the normal force.",
+            "for example normal_force=10.0.",
+        )
         given = number("normal_force", normal_force, rule="positive", unit="N", why=why, try_=try_)
         made["normal_force"] = np.array(given)
     if "coefficient" in made:
@@ -148,7 +157,10 @@ def _made(
         made["force"] = made.pop("coefficient") * made.get("normal_force", 1.0)
     if "force" not in made:
         got, needs = "columns " + ", ".join(names), "a column of force, or of the coefficient"
-        why, try_ = "a law is fitted to the force.", "name its column by --column force=NAME."
+        why, try_ = (
+            "a law is fitted to the force.",
+            "name the column of the force by --column force=NAME.",
+        )
         raise ModelError("data", got, needs, why, try_)
     fields: dict[str, Any] = {**made}
     if "normal_force" in fields and fields["normal_force"].ndim == 0:
@@ -192,7 +204,7 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
 
 def _raise_ambiguous(role: str, one: str, other: str) -> NoReturn:
     """Raise the error for two columns of one quantity."""
-    got, why = f"{one!r} and {other!r}", f"either may be the {role}."
+    got, why = f"{one!r} and {other!r}", f"both columns may be the {role}."
     try_ = f"name one of them by --column {role}=NAME."
     if one == other:
         try_ = "give one of the columns another name in the file."
@@ -249,7 +261,7 @@ def _netcdf(path: Path) -> _Variables:
                 arrays.append(variable[()])
                 attributes.append(dict(variable.attrs))
     except OSError as error:
-        why, try_ = "the reader needs NetCDF-4.", "export the data as CSV."
+        why, try_ = "the reader reads NetCDF files of version 4 only.", "export the data as CSV."
         raise ModelError("data", path.name, "NetCDF-4", why, try_) from error
     return _Variables(names, arrays, attributes)
 

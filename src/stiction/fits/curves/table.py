@@ -186,7 +186,10 @@ class TextTable:
         next(rows)
         for line, cells in rows:
             if len(cells) != len(self.names):
-                got = f"a row of {len(cells)} in line {line} under a header of {len(self.names)}"
+                got = (
+                    f"a row of length {len(cells)} in line {line} under a header of "
+                    f"length {len(self.names)}"
+                )
                 why = "the cells cannot be assigned to columns."
                 try_ = "correct the line; separate numbers with decimal commas by ; or tabs."
                 raise ModelError("data", got, "as many cells as names", why, try_)

@@ -88,7 +88,10 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
         known = {**_BASE, **_OTHERS}
         alike = [name for name in known if known[name][1] == wanted]
         needs = f"a unit of {quantity}, such as {shown}"
-        try_ = f"{', '.join(alike or known)}; n, u, m, c, d, k, M or G before {', '.join(_BASE)}."
+        try_ = (
+            f"{', '.join(alike or known)}, or a prefix n, u, m, c, d, k, M or G before "
+            f"{', '.join(_BASE)}."
+        )
         raise ModelError(where, repr(unit), needs, why, try_)
     factor, dimension = found
     if dimension != wanted:

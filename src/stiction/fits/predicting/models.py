@@ -131,12 +131,14 @@ class Predictor:
             has_speeds = isinstance(rig, ImposedSlip) and curve.velocity is not None
             if not has_speeds or name in _STATE_LAWS:
                 why = f"{name} depends on the slip speed, which follows from times."
-                raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
+                raise ModelError("Curve.time", "none", "times [s]", why, "measure the times.")
         follows = isinstance(rig, SpringDrive) or name in _STATE_LAWS
         if curve.time is None and curve.displacement is None and follows:
             needs = "times [s], or displacements [m]"
             why = "a displacement is the integral of the velocity over the time."
-            raise ModelError("Curve.time", "none", needs, why, "measure one of them.")
+            raise ModelError(
+                "Curve.time", "none", needs, why, "measure the times or the displacements."
+            )
         if isinstance(rig, SpringDrive):
             if name not in _ON_SPRINGS:
                 needs, why = (
@@ -166,7 +168,7 @@ class Predictor:
                 self._check_steady_slip()
             if curve.time is None and not massless:
                 why = "the acceleration of a mass depends on time."
-                raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
+                raise ModelError("Curve.time", "none", "times [s]", why, "measure the times.")
 
     def _check_steady_slip(self) -> None:
         """Raise ModelError for tests that steady slip in one direction cannot begin or follow.
@@ -176,7 +178,7 @@ class Predictor:
         start = self.rig.force_start if isinstance(self.rig, SpringDrive) else 0.0
         if start != 0.0:
             why = "with a rate-and-state law the run starts in steady slip, which fixes the force."
-            where, try_ = "SpringDrive.force_start", "leave it out."
+            where, try_ = "SpringDrive.force_start", "leave this value out."
             raise ModelError(where, repr(start), "0 for a rate-and-state law", why, try_)
         place = np.cumsum(self.dx) * (-1.0 if self.dx.sum() < 0.0 else 1.0)
         back = float(np.max(np.maximum.accumulate(place) - place))

@@ -331,7 +331,8 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owne
                 f"the unknown key {key!r}",
                 f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
                 "an unknown key would be ignored, and the run would differ from the intended one.",
-                _ELSEWHERE.get((owner, key)) or (nearest(key, known) if known else "leave it out."),
+                _ELSEWHERE.get((owner, key))
+                or (nearest(key, known) if known else "leave this key out."),
             )
 
 

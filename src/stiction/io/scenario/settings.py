@@ -86,7 +86,10 @@ def _of_file(name: str, key: str, setting: str) -> Any:
     """Return the table of a TOML file, or the one under `key`, as in law.toml of a fit."""
     path = Path(name)
     if path.suffix != ".toml" or not path.is_file():
-        why, needs = "after @ comes the name of a file with the new table.", "an existing TOML file"
+        why, needs = (
+            "the sign @ precedes the name of a file with the new table.",
+            "an existing TOML file",
+        )
         try_ = "check the path; for example system.law=@law.toml."
         raise ScenarioError("--set", repr(setting), needs, why, try_)
     table = read_table(path)

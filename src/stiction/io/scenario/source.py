@@ -41,7 +41,7 @@ _RENAMED_VALUES = {
     ("type", "SlipAtTouch"): "SlipAtGrazing",
     ("passes", "half"): "two-half-pass",
 }
-_TRY_TOML = "compare with a built-in one: `stiction list` names them."
+_TRY_TOML = "compare with a built-in scenario: `stiction list` names the built-in scenarios."
 
 
 def read_table(source: str | Path) -> Table:

@@ -205,7 +205,7 @@ def check_matrix(matrix: object) -> None:
         raise ModelError(_bad_matrix(got, f"{matrix.indices.size} of float64", why))
     bad = matrix.data.size - np.count_nonzero(np.isfinite(matrix.data))
     if bad:
-        why = "an overflow or an undefined operation occurred in its entries"
+        why = "an overflow or an undefined operation occurred in these entries"
         hint = "take a smaller step from the last valid state"
         got = f"{bad} entries that are NaN or infinite"
         raise LinearSolveError(explain("Workspace.factorise", got, "finite numbers", why, hint))
@@ -406,7 +406,7 @@ class Factors(abc.ABC):
         if right.ndim not in (1, 2) or right.shape[0] != self.n or right.size == 0:
             raise ModelError(self._bad_right(f"an array of shape {right.shape}"))
         if not np.isfinite(right).all():
-            why = "an overflow or an undefined operation occurred in its entries"
+            why = "an overflow or an undefined operation occurred in these entries"
             hint = "take a smaller step from the last valid state"
             got = "NaN or infinite entries"
             raise LinearSolveError(explain("Factors.solve", got, "finite numbers", why, hint))
@@ -416,7 +416,9 @@ class Factors(abc.ABC):
         """Return the message for a right-hand side of a wrong shape."""
         why = "a right-hand side has one number for each equation"
         needs = f"shape ({self.n},) or ({self.n}, k)"
-        return explain("Factors.solve", got, needs, why, "write several ones as columns")
+        return explain(
+            "Factors.solve", got, needs, why, "write several right-hand sides as columns"
+        )
 
     def _check_solution(self, x: Floats, right: Floats, residual: Floats) -> None:
         """Raise an error unless x is finite and has a small backward error; record the error."""

@@ -84,7 +84,7 @@ def _library() -> Any:
         hint = "pip install stiction[pardiso] (x86-64 only), or use SuperLU()"
         raise ModelError(where, str(error), needs, why, hint) from error
     except OSError as error:
-        why = f"the system cannot load it: {error}"
+        why = f"the system cannot load the library: {error}"
         hint = "pip install --force-reinstall mkl, or use SuperLU()"
         raise ModelError(where, "a damaged MKL library", needs, why, hint) from error
     return ps
@@ -214,8 +214,8 @@ def _failure(code: int) -> LinearSolveError | MemoryError:
         return MemoryError(f"PARDISO: {got}")
     if code in (-4, -6, -7):
         return singular("PARDISO", got)
-    why, hint = "PARDISO failed", "use SuperLU() for this matrix, and report it please"
-    return _LibraryError(explain("PARDISO", got, "a matrix it can factorise", why, hint))
+    why, hint = "PARDISO failed", "use SuperLU() for this matrix, and please report the failure"
+    return _LibraryError(explain("PARDISO", got, "a matrix that PARDISO can factorise", why, hint))
 
 
 def _invalid(how: str) -> str:

@@ -145,7 +145,11 @@ class _Words:
             # the format repeats the size
             again = self.whole(2, f"the size of {name}").tolist()
             if again != [rows, columns]:
-                raise refusal(self.path, f"{name} of {again}", f"{[rows, columns]} as before")
+                raise refusal(
+                    self.path,
+                    f"{name} with the second size {again}",
+                    f"the size {[rows, columns]} that the file gives first",
+                )
             # Siconos writes its array as it lies, by columns, and ends lines after each `columns`
             return self.numbers(rows * columns, name).reshape(columns, rows).T
         if kind == _BLOCKS:

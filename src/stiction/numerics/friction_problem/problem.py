@@ -125,7 +125,10 @@ class FrictionProblem:
         Verified by: tests/unit/numerics/friction_problem/test_solvers.py::test_files_are_solved
         """
         local = self.local
-        why, try_ = "it is relative to |q|, with rounding of 1e-15.", "leave it out for 1e-10."
+        why, try_ = (
+            "the tolerance is relative to |q|; rounding errors are near 1e-15 of |q|.",
+            "leave this value out for 1e-10.",
+        )
         tol = number("friction_problem.tol", tol, rule="positive", why=why, try_=try_)
         r = np.zeros_like(local.q)
         if start is not None:
@@ -480,7 +483,8 @@ def _local(
             "friction_problem.W",
             f"{matrix.shape[0]} rows for {n} contacts, {size} components each",
             f"{wanted[0]} components in the plane, or {wanted[1]} in space",
-            "a contact has 1 normal and 1 or 2 tangential components, and as many rolling ones.",
+            "a contact has 1 normal and 1 or 2 tangential components; with rolling friction it "
+            "has as many rolling components.",
             "check that mu has one value per contact; give `rolling` for 5 components.",
         )
     if normal not in range(n_tangent + 1):
@@ -518,7 +522,8 @@ def _local(
         k = int(fixed[0])
         raise ModelError(
             "friction_problem.W",
-            f"a block of zeros for contact {k} (from 0), which approaches at {-ordered[k, 0]:g}",
+            f"a block of zeros for contact {k} (counted from 0), whose surfaces approach at "
+            f"{-ordered[k, 0]:g}",
             "a block that is not zero wherever a contact approaches",
             "no force changes the velocity of this contact, so that it cannot stop approaching.",
             "leave out contacts between bodies that cannot move.",
@@ -561,7 +566,7 @@ def _counts(matrix: Matrix, q: Any, mu: Any) -> tuple[int, int]:
             return 0, 3
         rooms = ((2, "in the plane"), (3, "in space"))
         may_be = [f"{rows // each} contacts {room}" for each, room in rooms if rows % each == 0]
-        known = f"belong to {' or '.join(may_be)}" if may_be else "have 2 or 3 each"
+        known = f"belong to {' or '.join(may_be)}" if may_be else "have 2 or 3 for each contact"
         raise ModelError(
             "friction_problem.mu", "one coefficient, and q or w in a single row of numbers",
             "one coefficient per contact, or q (in global form w) of shape (contacts, components)",
@@ -661,7 +666,8 @@ def _condensed(
         raise ModelError(
             "friction_problem.H", f"M {mass.shape} and H {frames.shape}",
             "M of (dof, dof) and H of (dof, contact components)",
-            "M v = H r + f, and u = H^T v + w.", "transpose H, or check that M has all rows.",
+            "the problem is M v = H r + f, with u = H^T v + w.", "transpose H, or check that M "
+            "has all rows.",
         )  # fmt: skip
     momenta = _vector("f", f, rows, "degree of freedom")
     free = np.zeros(frames.shape[1]) if w is None else _vector("w", w, frames.shape[1], "component")
@@ -686,5 +692,5 @@ def _singular(got: str) -> ModelError:
     return ModelError(
         "friction_problem.M", f"a singular matrix ({got})", "a nonsingular matrix",
         "M v = H r + f must determine all velocities, which needs a mass for each.",
-        "give each degree of freedom a mass, or leave it out of M and H.",
+        "give each degree of freedom a mass, or leave this degree of freedom out of M and H.",
     )  # fmt: skip

@@ -317,13 +317,14 @@ def _fracture(ea: dict[float, Curves]) -> list[Row]:
         Row("mu = 0: fracture energy over W_adh", 1.0, zero, verdict(abs(zero - 1.0) < 1e-3)),
         Row("fracture energy / W_adh, mean over L_peel 20 to 60", "figure", _text(mean)),
         Row(
-            "it is independent of L_peel for mu < 0.02: spread over L_peel 20 to 60",
+            "the fracture energy is independent of L_peel for mu < 0.02: spread over L_peel 20 "
+            "to 60",
             "essentially",
             _text(spread),
             verdict(max(spread.values()) < 0.1, max(spread.values()) < 0.4),
         ),
         Row(
-            "it jumps at full sliding for mu > 0.02, by a factor",
+            "the fracture energy jumps at full sliding for mu > 0.02, by a factor",
             "2 to 5",
             _text(jump),
             verdict(

@@ -66,7 +66,7 @@ def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
 
     Verified by: tests/unit/plot/player/test_page.py::test_page_is_self_contained
     """
-    why, try_ = "it sets how long the movie plays.", "for example seconds=12.0."
+    why, try_ = "the movie plays for this time.", "for example seconds=12.0."
     number("animate.seconds", seconds, rule="positive", unit="s", why=why, try_=try_)
     packer = Packer()
     data = described(movie, packer) | {

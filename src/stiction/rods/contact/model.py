@@ -20,8 +20,8 @@ __all__ = ["FRICTION", "RESTITUTION", "ContactSearch", "RodTouch", "RollingConta
 
 RESTITUTION = NonNegative(
     "1",
-    "it is the ratio of the velocities after and before an impact; "
-    "more than 1 would create energy.",
+    "restitution is the ratio of the velocities after and before an impact; more than 1 would "
+    "create energy.",
     "give a number between 0 and 1.",
     most=1.0,
 )
@@ -30,16 +30,20 @@ FRICTION = Part(
     "give the coefficient of stick as Coulomb(mu).",
     "Coulomb(mu), or None for no slip",
 )
-_PLACE = Finite("m", "the search for the closest points starts there.", "for example 0.5.")
+_PLACE = Finite(
+    "m", "the search for the closest points starts at this position.", "for example 0.5."
+)
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
-_OPENS = Flag("a contact opens in tension, or transmits tension.", "leave it out.")
-_PROJECT = Flag("the second rod is moved until it touches the first, or not.", "give True.")
+_OPENS = Flag(
+    "True lets a contact open in tension; False lets it transmit tension.", "leave this value out."
+)
+_PROJECT = Flag("True moves the second rod until it touches the first.", "give True.")
 _MARGIN = Positive(
     "1",
-    "pairs with a gap below this, over the smallest radius, are monitored between searches.",
+    "pairs with a gap below this multiple of the smallest radius are monitored between searches.",
     "give 1.0.",
 )
-_SELF = Flag("contacts of a rod with itself are searched, or not.", "give True.")
+_SELF = Flag("True searches for contacts of a rod with itself.", "give True.")
 _MOST = Count(1, "memory for contacts is allocated at the start.", "give 256.", each=4000)
 
 

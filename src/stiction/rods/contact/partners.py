@@ -31,11 +31,13 @@ _LEAST_SEGMENTS = 4
 
 _WHY = "the motion of a rigid partner is prescribed."
 _VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
-_RADIUS = Positive("m", "without thickness it has no surface to roll on.", "give 0.02.")
+_RADIUS = Positive("m", "a partner without thickness has no surface to roll on.", "give 0.02.")
 _END = Components("m", "the axis joins two points.")
-_CENTRE = Components("m", "it is the middle of the sphere.")
-_POINT = Components("m", "the plane goes through it, and turns about it.")
-_NORMAL = Components("1", "it points to the side of the rods.", "give [0, 0, 1].", direction=True)
+_CENTRE = Components("m", "the middle of the sphere is at this point.")
+_POINT = Components("m", "the plane goes through this point, and turns about it.")
+_NORMAL = Components(
+    "1", "the normal points to the side of the rods.", "give [0, 0, 1].", direction=True
+)
 
 
 class RodPartner(Declared):

@@ -206,7 +206,7 @@ class ContactState:
                     f"the same contact point as that of RollingContact {other + 1}",
                     "another point, or other rods",
                     "the sum of both forces is determined, but not each of them.",
-                    "leave out one of them.",
+                    "leave out one of the two contacts.",
                 )
         if not self._can_move(c):
             raise ModelError(
@@ -215,7 +215,7 @@ class ContactState:
                 "a node that is free to move at the contact",
                 "a force at this contact would move no node, so the contact does not determine "
                 "the force.",
-                "move the contact away from the clamp, or leave it out.",
+                "move the contact away from the clamp, or leave the contact out.",
             )
 
     def _check_gap(self, c: int, contact: RollingContact) -> None:

@@ -83,7 +83,7 @@ class RodData(RunData):
                 "plot",
                 f"a run of {self.run.system_name} without {name}",
                 "a run of rods with this variable",
-                "this figure shows it.",
+                "this figure shows that variable.",
                 "draw scene or energy instead.",
             )
         return np.asarray(self.run.variables[name].values, dtype=np.float64)
@@ -134,7 +134,7 @@ class RodData(RunData):
         if time is None:
             return int(self.time.size) - 1
         begin, end = float(self.time[0]), float(self.time[-1])
-        why, try_ = "only saved states can be drawn.", "leave it out to draw the end."
+        why, try_ = "only saved states can be drawn.", "leave this value out to draw the end."
         number("plot.scene.time", time, unit="s", why=why, try_=try_)
         if not begin <= time <= end:
             needs = f"a time between {begin:.6g} and {end:.6g} [s]"

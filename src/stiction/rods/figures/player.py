@@ -47,7 +47,7 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
     layers += [*arrows, *marks]
     title, axes, turn = "the rods in space", ("x (m)", "y (m)", "z (m)"), turn_of(angles)
     notes = "between saved states rods and partners move on cubics through them; "
-    notes += "contacts and forces are those saved last"
+    notes += "contacts and forces are those of the last saved state"
     views = [m.View(title, layers, low, high, axes, height=0.6, turn=turn)]
     if not marks:
         return run_movie(data.run, time, views, notes)

@@ -63,7 +63,7 @@ def turn_of(angles: tuple[float, float]) -> tuple[float, float]:
     given = floats_of(angles)
     if given.shape != (2,) or not np.isfinite(given).all():
         got, needs = repr(angles), "elevation and azimuth in degrees"
-        why, try_ = "it is the direction of view.", "for example view=(30.0, -60.0)."
+        why, try_ = "these angles give the direction of view.", "for example view=(30.0, -60.0)."
         raise ModelError("plot.scene.view", got, needs, why, try_)
     return float(np.deg2rad(given[1])), float(np.deg2rad(given[0]))
 

@@ -44,7 +44,9 @@ def check_open_contacts(saved: Mapping[str, npt.NDArray[Any]]) -> None:
         if name == _RESIDUAL:
             absent = absent | (mode != ck.ROLL)
         if (np.isnan(values) != absent.reshape(absent.shape + (1,) * (values.ndim - 2))).any():
-            raise refused(name, "NaN where a number belongs, or the reverse", _numbers_of(name))
+            raise refused(
+                name, "NaN in place of a number, or a number in place of NaN", _numbers_of(name)
+            )
 
 
 def _numbers_of(name: str) -> str:

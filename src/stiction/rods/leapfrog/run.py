@@ -502,7 +502,7 @@ class LeapfrogStepper:
         held = contacts["mode"] != ck.EMPTY
         same = (contacts["first"] == flat.first[bodies])[held].all()
         if not (same and (contacts["elements"] == flat.count[bodies])[held].all()):
-            raise refused("contacts", "elements of no rod", "those of the rods that touch")
+            raise refused("contacts", "elements of no rod", "elements of the rods in contact")
 
     def _search(self) -> None:
         """Search for overlaps and new contacts, and store the present nodes."""

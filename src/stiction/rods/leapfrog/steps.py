@@ -67,7 +67,7 @@ def step_length(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
             "RollingLeapfrog.step",
             f"{method.step} s",
             f"at most {limits[least]:.6g} s, the stability limit of rod {least + 1}",
-            "beyond it the fastest wave of the elements grows without bound.",
+            "beyond this limit the fastest wave of the elements grows without bound.",
             f"give {0.5 * limits[least]:.3g}, or RollingMidpoint for a very slender rod.",
         )
     else:

@@ -31,8 +31,10 @@ Vector = Sequence[float] | Floats
 _TOUCHING = 1e-7
 
 _ROD = Part("the system computes the motion of one rod.", "give one rod.")
-_POINT = Components("m", "the plane goes through it.")
-_NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1].", direction=True)
+_POINT = Components("m", "the plane goes through this point.")
+_NORMAL = Components(
+    "1", "the normal points to the side of the rod.", "give [0, 0, 1].", direction=True
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +89,7 @@ class RodOnPlane(Declared):
         for name in ("drag", "rotational_drag", "internal_damping"):
             if getattr(self.rod, name) > 0.0:
                 why = "the method for a plane has no damping but friction and impacts."
-                _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave it out.")
+                _refuse(f"rod.{name}", getattr(self.rod, name), "0", why, "leave this value out.")
         if not np.isfinite(self.rod.section.radius):
             why = "the plane touches the surface of the rod."
             try_ = "give a CircularSection."
@@ -99,8 +101,8 @@ class RodOnPlane(Declared):
             k = int(np.argmin(gaps))
             raise ModelError(
                 "RodOnPlane.rod",
-                f"node {k + 1} {-gaps[k]:.6g} m inside the plane",
-                "an axis at least one radius above it",
+                f"node {k + 1}, which lies {-gaps[k]:.6g} m inside the plane",
+                "an axis at least one radius above the plane",
                 "the surfaces may touch, but not overlap.",
                 f"move the centreline by {-gaps[k]:.6g} m along the normal.",
             )

@@ -73,7 +73,7 @@ def _step(system: RodOnPlane, method: PlaneLeapfrog) -> float:
             "PlaneLeapfrog.step",
             f"{method.step} s",
             f"at most {limit:.6g} s, the stability limit of the rod",
-            "beyond it the fastest wave of the elements grows without bound.",
+            "beyond this limit the fastest wave of the elements grows without bound.",
             f"give {0.5 * limit:.3g}.",
         )
     return method.step
@@ -392,7 +392,9 @@ class _PlaneStepper:
             "momentum": Variable(self.momentum[:upto], ("time", "axis"), "kg m/s", "of the rod"),
             "lambda_n": Variable(-normal, each, "N", "normal force, positive in tension"),
             "normal_force": Variable(normal, each, "N", "normal force, positive in compression"),
-            "gap": Variable(self.gap[:upto], each, "m", "distance of the surface from the plane"),
+            "gap": Variable(
+                self.gap[:upto], each, "m", "distance of the rod's surface from the plane"
+            ),
             "friction_ratio": Variable(ratio, each, "1", "tangential over normal force"),
             "slip_speed": Variable(speed, each, "m/s", "speed of the surface over the plane"),
             "contact_mode": Variable(self.mode[:upto], each, "1", "0 open, 1 rolls, 2 slips"),
@@ -484,7 +486,7 @@ class _PlaneStepper:
                 slip_vector,
                 1e-9,
                 float(tally.excess_time) if slip_vector > 0.0 else None,
-                f"friction beyond mu N, mu = {mu:.6g}",
+                f"largest friction in excess of mu N, with mu = {mu:.6g}",
             ),
         )
 

@@ -153,7 +153,7 @@ def exponent(
     """
     for name, value in (("t_end", t_end), ("size", size), ("block", block)):
         why = "the neighbouring orbit is renormalised after each block."
-        remedy = "give 150.0." if name == "t_end" else "leave it out."
+        remedy = "give 150.0." if name == "t_end" else "leave this value out."
         number(f"exponent.{name}", value, rule="positive", why=why, try_=remedy)
     if field not in _FIELDS or t_end < 2.0 * block:
         got = f"field {field!r}, and t_end = {t_end / block:.3g} times `block`"
@@ -232,8 +232,9 @@ def _neighbours(
     raise SolveError(
         explain(
             "exponent",
-            f"waves of neighbours with different numbers of cubics for {_TRIES} steps",
-            "equal numbers",
+            "two neighbouring orbits whose waves have different numbers of cubic pieces for "
+            f"{_TRIES} steps",
+            "equal numbers of pieces",
             "the state of the neighbour is interpolated to renormalise its distance.",
             "give a smaller `size`, or another step, as by method=Characteristics(step=4e-3).",
         )
@@ -453,7 +454,7 @@ def breakdown(
             if ended in ("limit", "not finite"):
                 got = f"a run with step {step:g} in which {_ENDS[ended]} at t = {path.end:.6g}"
                 needs = "runs to their breakdown, or to t_end"
-                why = "the time of its breakdown is not known."
+                why = "the time of breakdown of this run is not known."
                 try_ = "give an earlier t_end or longer steps."
                 raise SolveError(explain("breakdown", got, needs, why, try_))
             runs.append((step, perturbation, path.end if ended else np.inf))

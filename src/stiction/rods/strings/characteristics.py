@@ -367,7 +367,7 @@ class Path:
                 if fast > 1.0 - 1e-3
                 else (f"would jump: its law folds back at {fast:.4f} of the wave speed")
             )
-            reason = f"the contact {how} at t = {t:.9g}; past it the model has no solution"
+            reason = f"the contact {how} at t = {t:.9g}; after this time the model has no solution"
             return Status.NO_CONTINUATION, reason, "breakdown"
         if flag == kernels.ENDED:
             reason = f"the contact reaches an end of a string at t = {t:.9g}"
@@ -391,19 +391,31 @@ class Path:
         subsonic, inside = flag != kernels.NO_SUBSONIC_ROOT, flag != kernels.ENDED
         fast = max(float(now.fastest), self._fastest())
         when = (float(now.fastest_at) if subsonic else self.end) + start
-        note = "largest |s'|/c; fails if the contact reaches the wave speed or its law folds back"
+        note = (
+            "largest contact speed over wave speed, |s'|/c; the check fails if the contact "
+            "reaches the wave speed or the contact law folds back"
+        )
         checks = [Check("contact_subsonic", subsonic, fast, 1.0, when, note)]
         value, when = float(now.alone), float(now.alone_at) + start
-        note = "contact velocity without contact force, over V_m; below 1 one root is subsonic"
+        note = (
+            "contact velocity without contact force, over the smallest velocity at which a "
+            "contact point reaches a wave speed; below 1 exactly one root is subsonic"
+        )
         alike = bool(alike_mobilities(self.pair.strings))
         if alike:
-            note = "both points reach the waves at the same V: one root is subsonic at any speed"
+            note = (
+                "both contact points reach the wave speed at the same V, so that one root is "
+                "subsonic at any speed"
+            )
         checks.append(
             Check("contact_velocity_unique", alike or value < 1.0, value, 1.0, when, note)
         )
         if self.system.ends == "fixed":
             room, when = float(now.room), float(now.room_at) + start
-            limit, note = self.method.end_margin, "least distance to an end over the length"
+            limit, note = (
+                self.method.end_margin,
+                "smallest distance of the contact to an end, over the length",
+            )
             checks.append(
                 Check("contact_inside", inside, room, limit, when, note, kind=Kind.AT_LEAST)
             )

@@ -116,7 +116,7 @@ def growth(
         "growth.size",
         size,
         rule="positive",
-        why="the initial states differ by it.",
+        why="the two initial states differ by this size.",
         try_="give 1e-7.",
     )
     why = "the growth is fitted to the saved distances."
@@ -277,12 +277,12 @@ def spectrum(
             "spectrum",
             f"{run.time.size} times{spaced}",
             "at least 16 times with equal spacing (to 1e-6)",
-            "the spectrum is a discrete Fourier transform over equal steps, and fewer than 16 have "
-            "no lines.",
+            "the spectrum is a discrete Fourier transform over equal steps, and fewer than 16 "
+            "times resolve no spectral lines.",
             "save at evenly spaced times.",
         )
     signal = np.asarray(variable.values, dtype=np.float64)
-    why, try_ = "the signal is multiplied by it.", "for example numpy.hanning."
+    why, try_ = "the signal is multiplied by the window.", "for example numpy.hanning."
     given: object = window
     if not callable(given):
         got, needs = repr(window), "a function of the number of samples"

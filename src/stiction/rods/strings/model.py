@@ -42,11 +42,13 @@ _ENDS = Choice(
     "a string has fixed ends, or is closed to a circle.",
     "for example ends = 'fixed'.",
 )
-_CONTACT = Finite("1", "it is in the equations of the contact.", "give a finite number.")
+_CONTACT = Finite("1", "the equations of the contact contain this number.", "give a finite number.")
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
-_SHAPE = Part("it is the initial shape or velocity of a string.", _TRY_SHAPE, "a shape or None")
-_RESISTANCE = NonNegative("1", "a resistance dissipates energy.", "leave it out for ideal strings.")
+_SHAPE = Part("the string starts with this shape or velocity.", _TRY_SHAPE, "a shape or None")
+_RESISTANCE = NonNegative(
+    "1", "a resistance dissipates energy.", "leave this value out for ideal strings."
+)
 # bytes per node: four fields at two saved times at least, and work arrays
 _NODES = Count(2, "the fields are saved at this many points of each string.", each=1000)
 
@@ -136,7 +138,7 @@ class RollingStrings(Declared):
             values.append(shape.slope(x, length, self.ends))
         if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
             why = "the shape needs a finite value at every point of the string."
-            raise ModelError(where, "values that are not finite", "numbers", why, _TRY_SHAPE)
+            raise ModelError(where, "values that are not finite", "finite numbers", why, _TRY_SHAPE)
         if len(values) == 2:
             self._check_jumps(where, shape, length)
             self._check_slope(where, shape, x[1:-1], values[1][1:-1], length)
@@ -148,14 +150,14 @@ class RollingStrings(Declared):
                 f"{y[0]:.3g} and {y[-1]:.3g} at the ends",
                 "0 at both ends",
                 "the ends are fixed.",
-                "take a shape that vanishes there, or periodic ends.",
+                "take a shape that vanishes at the ends, or periodic ends.",
             )
         if self.ends == "periodic" and abs(y[0] - y[-1]) > near:
             raise ModelError(
                 where,
                 f"{y[0]:.3g} and {y[-1]:.3g} at x = 0 and x = {length:.6g}",
                 "the same value at both",
-                "they are the same point of the circle.",
+                "both ends are the same point of the circle.",
                 "take a shape that repeats after one length.",
             )
 

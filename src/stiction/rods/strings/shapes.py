@@ -26,28 +26,30 @@ Floats = npt.NDArray[np.float64]
 _TRY = "give a finite number."
 _MODE = Count(
     1,
-    "it is the number of half waves on fixed ends, of waves on a circle.",
+    "a string has this many half waves between fixed ends, or waves on a circle.",
     "give a whole number, such as 1.",
     most=1_000_000,
 )
-_AMPLITUDE = Finite("1", "it is the height of the wave.", _TRY)
-_PHASE = Finite("rad", "it shifts the wave on a circle.", _TRY)
-_MIDDLE = Finite("1", "it is the middle of the bump.", _TRY)
+_AMPLITUDE = Finite("1", "the wave has this height.", _TRY)
+_PHASE = Finite("rad", "the phase shifts the wave on a circle.", _TRY)
+_MIDDLE = Finite("1", "the middle of the bump is at this position.", _TRY)
 _WIDTH = Positive(
-    "1", "the bump is zero outside at - width to at + width.", "give a positive width."
+    "1",
+    "the bump is zero outside the interval from at - width to at + width.",
+    "give a positive width.",
 )
-_HEIGHT = Finite("1", "it is the value in the middle.", _TRY)
-_PULLED = Finite("1", "it is the position of the pluck.", _TRY)
-_ASIDE = Finite("1", "it is the deflection at the pluck.", _TRY)
+_HEIGHT = Finite("1", "the bump has this height in the middle.", _TRY)
+_PULLED = Finite("1", "the string is plucked at this position.", _TRY)
+_ASIDE = Finite("1", "the string has this deflection at the pluck.", _TRY)
 _VALUES = Finite(
     "1",
-    "a spline of degree 5, with six coefficients or more, interpolates them.",
+    "a spline of degree 5, with six coefficients or more, interpolates the values.",
     "give a list of at least 6 numbers.",
     per="place",
     fewest=6,
 )
 _PARTS = Parts(
-    "their values are added.",
+    "the values of these shapes are added.",
     "for example Sum([Sine(1, 1.0), Sine(3, 0.2)]).",
     "a list of shapes",
     least=1,
@@ -258,7 +260,7 @@ class Pluck(Shape):
                 self.at,
                 f"a position between the ends, 0 and {length}",
                 "the ends are fixed.",
-                "pluck the string between them.",
+                "pluck the string between the ends.",
             )
 
 
@@ -377,7 +379,10 @@ class UserShape(Shape):
         for name in ("function", "derivative"):
             given = getattr(self, name)
             if not callable(given) and not (given is None and name == "derivative"):
-                why, try_ = "it is called with an array of positions.", "for example np.sin."
+                why, try_ = (
+                    "the function is called with an array of positions.",
+                    "for example np.sin.",
+                )
                 raise ModelError(f"UserShape.{name}", repr(given), "a function", why, try_)
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
@@ -411,7 +416,7 @@ class UserShape(Shape):
                 f"UserShape.{name}",
                 f"{type(error).__name__}: {error}",
                 "a function of an array of positions that returns an array",
-                "it is called once, with the array of all positions.",
+                "the function is called once, with the array of all positions.",
                 "write it with NumPy, or wrap it in numpy.vectorize.",
             ) from error
         y = np.full(x.shape, float(y)) if y.ndim == 0 else y
@@ -420,8 +425,8 @@ class UserShape(Shape):
                 f"UserShape.{name}",
                 "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
                 f"finite values of shape {x.shape}",
-                "it is the shape or the velocity of a string.",
-                "call it with an array of positions to find the error.",
+                "the values are the shape or the velocity of a string.",
+                "call the function with an array of positions to find the error.",
             )
         return y
 

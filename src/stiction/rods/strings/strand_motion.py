@@ -69,9 +69,9 @@ def strand_motion(
     Verified by: tests/convergence/test_strands.py::test_order_in_the_step
     """
     if cells is not None:
-        why, try_ = "they resolve the bump.", "leave it out."
+        why, try_ = "the cells resolve the bump.", "leave this value out."
         whole("BumpStrands.cells", cells, least=4, most=MOST_CELLS, why=why, try_=try_)
-    why = "it is the time step of the Runge-Kutta scheme."
+    why = "the Runge-Kutta scheme takes steps of this length."
     number("BumpStrands.step", step, rule="positive", why=why, try_="give 0.2.")
     number(
         "BumpStrands.bump_width",

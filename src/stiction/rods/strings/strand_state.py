@@ -157,7 +157,7 @@ class StrandState:
         if times * size * 32 > _MOST_BYTES:
             got, needs = f"{times} saved times", f"at most {_MOST_BYTES // (32 * size)}"
             why = f"all {2 * size} amplitudes and rates are saved at each time."
-            refuse("save", got, needs, why, "save fewer, or take a wider bump.")
+            refuse("save", got, needs, why, "save fewer times, or take a wider bump.")
         self.samples = sk.Samples(sk.Sample.table(times), *np.zeros((2, times, 2, size)))
         self._project_start()
 
@@ -323,8 +323,8 @@ def _check_bump(pair: StrandPair, width: float, cells: int) -> None:
         spacing = length / cells
         if width < LEAST_RATIO * spacing * (1.0 - 1e-9):
             needs = f"at least {int(np.ceil(LEAST_RATIO * length / width))} cells"
-            why = f"the bump is {width / spacing:.3g} cells wide, too few to resolve it."
-            refuse("cells", cells, needs, why, "leave it out: two cells for each width.")
+            why = f"the bump is {width / spacing:.3g} cells wide, too few for a resolved bump."
+            refuse("cells", cells, needs, why, "leave `cells` out for two cells in each width.")
         reach_to_end = 0.5 * length if pair.periodic else min(point, length - point)
         if reach_to_end < TAIL * width:
             why = "the bump extends over six widths on both sides and must fit on the strand."

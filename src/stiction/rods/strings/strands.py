@@ -134,7 +134,14 @@ def _checks(
     resolved = method.bump_width / (max(system.lengths) / motion.cells)
     fast = motion.fastest
     checks = [
-        Check("contact_subsonic", fast < 1.0, fast, 1.0, motion.fastest_at, "largest |s'|/c"),
+        Check(
+            "contact_subsonic",
+            fast < 1.0,
+            fast,
+            1.0,
+            motion.fastest_at,
+            "largest contact speed over wave speed, |s'|/c",
+        ),
         Check(
             "bump_resolved",
             resolved >= LEAST_RATIO * (1.0 - 1e-9),
@@ -174,7 +181,7 @@ def _checks(
     ]
     if system.ends == "fixed":
         limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at
-        note = "smallest distance to an end; the bump extends over six of its widths"
+        note = "smallest distance of the contact to an end; the bump extends over six of its widths"
         checks.append(
             Check(
                 "contact_inside", room >= 0.0, limit + room, limit, when, note, kind=Kind.AT_LEAST
@@ -264,7 +271,7 @@ def extrapolated(
     )
     if np.any(np.diff(wanted) <= 0.0):
         got, needs = "times out of order", "increasing times"
-        raise ModelError("extrapolated.time", got, needs, _ORDER, "sort them.")
+        raise ModelError("extrapolated.time", got, needs, _ORDER, "sort the times.")
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)
     sizes, values = different_widths(widths), []
@@ -308,7 +315,7 @@ def extrapolated(
 
 
 _WHEN = "runs start at 0."
-_CROSSED = "it is over the time in which the faster wave crosses the width."
+_CROSSED = "the unit of the step is the time in which the faster wave crosses the width."
 _ORDER = "the runs save their states in this order."
 
 

@@ -41,7 +41,7 @@ _MOST_MODES = 20_000
 _MOST_STEPS = 2_000_000
 
 _EXTENT = Positive("m", "a rod has a size.", "give a positive number.")
-_ANGLE = Finite("rad", "the rods cross at it.", "give pi / 2.")
+_ANGLE = Finite("rad", "the rods cross at this angle.", "give pi / 2.")
 _CONTACT_POINT = Finite("m", "the contact is between the ends.", "give the middle.")
 
 
@@ -103,7 +103,10 @@ class VectorStrings(Declared):
             _refuse("angle", self.angle, needs, why, "give pi / 2.")
         for name in ("s1", "s2"):
             if not 0.0 < getattr(self, name) < self.length:
-                why, needs = "the contact is between the ends.", f"above 0, below {self.length:g} m"
+                why, needs = (
+                    "the contact is between the ends.",
+                    f"a position above 0 and below {self.length:g} m",
+                )
                 _refuse(name, getattr(self, name), needs, why, "give the middle.")
         for name in ("shape1", "shape2", "rate1", "rate2"):
             given = getattr(self, name)
@@ -264,7 +267,7 @@ def vector_motion(
     times = numbers("vector_motion.time", time, per="saved state", why=why, try_=try_)
     if np.any(np.diff(times) <= 0.0):
         raise ModelError("vector_motion.time", "times out of order", "increasing times", why, try_)
-    why = "it is over the time in which the fastest wave crosses the width."
+    why = "the unit of the step is the time in which the fastest wave crosses the width."
     step = number("vector_motion.step", step, rule="positive", why=why, try_="give 0.2.")
     if step > 1.0:
         raise ModelError("vector_motion.step", step, "at most 1", why, "give 0.2.")
@@ -390,8 +393,8 @@ class _Integrator:
             to_end = min(float(self.s.min()), self.system.length - float(self.s.max()))
             if not (to_end > _TAIL * self.width and max(abs(r4)) < slowest):
                 raise SolveError(
-                    f"vector_motion: the contact is {to_end:.3g} from an end and moves at "
-                    f"{max(abs(r4)):.3g}, the slowest wave at {slowest:.3g}.\n"
+                    f"vector_motion: the contact is {to_end:.3g} m from an end and moves at "
+                    f"{max(abs(r4)):.3g}m/s; the slowest wave moves at {slowest:.3g} m/s.\n"
                     "Why: the model is valid for a slower contact away from the ends.\n"
                     "Try: an earlier end time."
                 )
@@ -419,7 +422,7 @@ def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 
 def _check_positive(name: str, matrix: Floats) -> None:
     """Raise ModelError if a matrix is not (6, 6), symmetric and positive definite."""
-    why, try_ = "it defines an energy.", "give a diagonal matrix of positive numbers."
+    why, try_ = "the matrix defines an energy.", "give a diagonal matrix of positive numbers."
     if matrix.shape != (6, 6) or not np.isfinite(matrix).all():
         _refuse(name, f"shape {matrix.shape}", "a finite 6 x 6 matrix", why, try_)
     scale = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))

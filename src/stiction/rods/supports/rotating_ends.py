@@ -44,7 +44,10 @@ class RotatingEnds:
             if any(np.linalg.norm(np.cross(sliding[0][0], axis)) > 1e-9 for axis, _ in sliding):
                 got = "ends that slide along different axes"
                 needs = "ends that slide along one axis"
-                why = "the equations are solved in coordinates with one axis along the sliding."
+                why = (
+                    "the equations are solved in coordinates with one axis along the sliding "
+                    "direction."
+                )
                 try_ = "let one end slide, or both along one axis."
                 raise ModelError("equilibrium.rod", got, needs, why, try_)
         self.start: list[Floats] = []

@@ -34,15 +34,19 @@ _STRAND = 8
 _OWN_TURN = 1.9 * math.pi
 
 _FRICTION = Part("friction holds the rope.", "give Coulomb(0.3).")
-_ANGLE = Positive("rad", "it is the angle by which the rope turns.", "give 3.14159.", most=100.0)
-_DRUM = Positive("m", "it is the radius of the drum.", "give 0.1.")
-_ROPE = Positive("m", "it is the radius of the rope.", "give 0.005.")
+_ANGLE = Positive(
+    "rad", "the rope turns around the drum by this angle.", "give 3.14159.", most=100.0
+)
+_DRUM = Positive("m", "the drum has this radius.", "give 0.1.")
+_ROPE = Positive("m", "the rope has this radius.", "give 0.005.")
 _TENSION = Positive("N", "without tension the rope does not press on the drum.", "give 10.0.")
-_SPEED = Finite("m/s", "it is the velocity of the pulled end along the rope.")
-_PITCH = NonNegative("m", "it is the axial advance of a turn.", "give 0.0 for less than a turn.")
-_STIFF = Positive("N", "it is the force over the strain.", "give 2e4.")
-_BEND = Positive("N m^2", "it is the moment over the curvature.", "give 1e-4.")
-_DENSE = Positive("kg/m", "it is the mass over the length.", "give 0.1.")
+_SPEED = Finite("m/s", "the pulled end moves along the rope at this velocity.")
+_PITCH = NonNegative(
+    "m", "one turn advances by this length along the drum.", "give 0.0 for less than a turn."
+)
+_STIFF = Positive("N", "the stiffness is the force divided by the strain.", "give 2e4.")
+_BEND = Positive("N m^2", "the stiffness is the moment divided by the curvature.", "give 1e-4.")
+_DENSE = Positive("kg/m", "the density is the mass divided by the length.", "give 0.1.")
 _ELEMENTS = Count(
     16, "from one element to the next the rope turns by 0.2 rad at most.", each=BYTES_OF_ELEMENT
 )
@@ -99,7 +103,10 @@ class Capstan(RodSystem):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.radius > self.drum_radius:
-            got, needs = f"{self.radius:.6g} m", f"at most that of the drum, {self.drum_radius:.6g}"
+            got, needs = (
+                f"{self.radius:.6g} m",
+                f"at most the radius of the drum, {self.drum_radius:.6g} m",
+            )
             why = "a rope bent around a thinner drum has strains of one half and more."
             raise ModelError("Capstan.radius", got, needs, why, "give a thinner rope.")
         if self.angle > _OWN_TURN and self.pitch < 2.0 * self.radius:

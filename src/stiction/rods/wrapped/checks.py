@@ -82,7 +82,7 @@ def check_rods(
         why = "the points of contact of two rods are halfway between their axes."
         raise ModelError("Rods.rods", got, needs, why, "give all rods one outer radius.")
     if not partners and len(rods) == 1 and not self_contact:
-        why, try_ = "the rod is wrapped around them.", "give [CylinderPartner(...)]."
+        why, try_ = "the rod is wrapped around these bodies.", "give [CylinderPartner(...)]."
         raise ModelError("Rods.partners", "none", "one body or more", why, try_)
     _check_partners(partners, radii[0])
     if not self_contact:
@@ -102,7 +102,7 @@ def _check_rod(rod: CosseratRod) -> None:
         if isinstance(getattr(rod, name), Turned):
             got, needs = "Turned", "Free, Pinned, Clamped or Driven"
             why, try_ = (
-                "the rotation of an end is given by an angular velocity here.",
+                "ends of wrapped rods rotate by a given angular velocity, not by a given angle.",
                 "give Driven(angular_velocity).",
             )
             raise ModelError(f"Rods.rods.{name}", got, needs, why, try_)
@@ -114,7 +114,10 @@ def _check_partners(partners: Sequence[RodPartner], radius: float) -> None:
         if not isinstance(partner, CylinderPartner | SpherePartner):
             continue
         if partner.radius < radius:
-            got, needs = f"radius {partner.radius:.6g} m", f"at least that of the rod, {radius:.6g}"
+            got, needs = (
+                f"radius {partner.radius:.6g} m",
+                f"at least the radius of the rod, {radius:.6g} m",
+            )
             why = "a rod bent around a thinner body has strains of one half and more."
             where = f"Rods.partners[{i}].radius"
             raise ModelError(where, got, needs, why, "give a thicker body.")
@@ -187,7 +190,8 @@ def check_fineness(rod: int, nodes: Floats, touching: Ints) -> None:
         least = math.ceil(elements * float(turn[worst]) / MOST_TURN)
         got, needs = f"{elements} elements", f"at least {least}"
         why = f"at node {inner[worst] + 1} of rod {rod}, in contact, the axis turns by "
-        why += f"{turn[worst]:.3g} rad from one element to the next; {MOST_TURN:g} is the most."
+        why += f"{turn[worst]:.3g} rad from one element to the next; "
+        why += f"at most {MOST_TURN:g} rad is admissible."
         raise ModelError("Rods.rods.elements", got, needs, why, f"give {least}.")
 
 
@@ -213,11 +217,16 @@ def check_gaps(gap: Floats, contacts: Contacts, strands: Sequence[Strand], bodie
     at = f"rod {rod} at its node {node - strands[rod - 1].node + 1}"
     where = "Rods.rods.centreline"
     if other < bodies:
-        got, needs = f"{at} {deepest:.6g} m inside body {other + 1}", "an axis one radius outside"
+        got, needs = (
+            f"{at}, which lies {deepest:.6g} m inside body {other + 1}",
+            "an axis one radius outside",
+        )
         why, try_ = "surfaces may touch, but not overlap.", "move the centreline."
         raise ModelError(where, got, needs, why, try_)
     other -= bodies - 1
-    got = f"{at} {deepest:.6g} m inside " + ("itself" if other == rod else f"rod {other}")
+    got = f"{at}, which lies {deepest:.6g} m inside " + (
+        "itself" if other == rod else f"rod {other}"
+    )
     needs = f"axes at least twice the radius apart, {2.0 * radius:.6g} m"
     why, try_ = (
         "surfaces may touch, but not overlap.",
@@ -232,7 +241,7 @@ def _check_turns(rod: CosseratRod) -> None:
     if depth > MOST_OVERLAP:
         distance = (2.0 - depth) * rod.section.radius
         got = f"axes {distance:.6g} m apart"
-        needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g}"
+        needs = f"at least twice the radius, {2.0 * rod.section.radius:.6g} m"
         why = "turns do not touch each other without self_contact."
         raise ModelError("Rods.rods.centreline", got, needs, why, "give a larger pitch.")
 
@@ -243,7 +252,7 @@ def check_overlap(rods: Sequence[CosseratRod], nodes: Sequence[Floats]) -> None:
     if depth > MOST_OVERLAP:
         radius = rods[0].section.radius
         got = f"axes of two rods {(2.0 - depth) * radius:.6g} m apart"
-        needs = f"at least twice the radius, {2.0 * radius:.6g}"
+        needs = f"at least twice the radius, {2.0 * radius:.6g} m"
         why, try_ = "surfaces may touch, but not overlap.", "move a centreline."
         raise ModelError("Rods.rods.centreline", got, needs, why, try_)
 

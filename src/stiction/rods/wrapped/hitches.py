@@ -84,12 +84,12 @@ def hitch(
     """
     a = getattr(section, "radius", 0.0)
     _check(a, post, crossings, elements, type(section).__name__)
-    why, try_ = "it draws the hitch tight.", "give 10.0."
+    why, try_ = "the load draws the hitch tight.", "give 10.0."
     load = number("hitch.load", load, unit="N", rule="positive", why=why, try_=try_)
-    why, try_ = "it is the velocity of an end.", "give 0.0."
+    why, try_ = "an end is pulled at this velocity.", "give 0.0."
     slack = number("hitch.slack", slack, unit="m/s", why=why, try_=try_)
     tail = post.radius if tail is None else tail
-    why, try_ = "it is the length of each straight end.", f"give {post.radius:.6g}."
+    why, try_ = "each straight end has this length.", f"give {post.radius:.6g}."
     tail = number("hitch.tail", tail, unit="m", rule="positive", why=why, try_=try_)
     start, axis = np.asarray(post.start, dtype=float), np.subtract(post.end, post.start)
     length = float(np.linalg.norm(axis))
@@ -102,7 +102,10 @@ def hitch(
     points = _curve(a, post.radius, crossings, tail)
     needs = 2.0 * float(np.abs(points[:, 2]).max()) + 2.0 * a
     if length < needs:
-        got, why = f"{length:.6g} m long", "the turns lie beside each other on it."
+        got, why = (
+            f"a post that is {length:.6g} m long",
+            "the turns lie beside each other on the post.",
+        )
         raise ModelError(
             "hitch.post", got, f"at least {needs:.6g} m", why, "give a post that is longer."
         )
@@ -117,16 +120,16 @@ def hitch(
 
 def _check(a: float, post: object, crossings: int, elements: int, section: str) -> None:
     """Raise ModelError for a rod of radius `a` that cannot be tied to the post."""
-    why, try_ = "it is the number of elements of the rod.", "give 200."
+    why, try_ = "the rod is divided into elements.", "give 200."
     whole("hitch.elements", elements, least=40, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     if not a > 0.0:
         got, needs = f"a {section} without a radius", "a section with a radius"
         why, try_ = "the rod touches at its surface.", "give CircularSection(radius, young)."
         raise ModelError("hitch.section", got, needs, why, try_)
-    why = "without a crossing the rod is not tied to the post, but a capstan."
+    why = "without a crossing the rod is a capstan, and is not tied to the post."
     whole("hitch.crossings", crossings, least=1, most=2, why=why, try_="give 1, or a Helix.")
     if not isinstance(post, CylinderPartner):
-        why, try_ = "the rod is tied to it.", "give CylinderPartner(start, end, radius)."
+        why, try_ = "the rod is tied to the post.", "give CylinderPartner(start, end, radius)."
         raise ModelError("hitch.post", type(post).__name__, "a CylinderPartner", why, try_)
     if post.radius < _LEAST_POST * a:
         got, needs = f"radius {post.radius:.6g} m", f"at least {_LEAST_POST * a:.6g} m"

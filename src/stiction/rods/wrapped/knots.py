@@ -76,10 +76,10 @@ def overhand_knot(
     >>> st.rods.overhand_knot(wire, pull=0.01).elements
     200
     """
-    why, try_ = "it is the number of turns of the braid.", "give 1."
+    why, try_ = "the braid has this many turns.", "give 1."
     whole("overhand_knot.turns", turns, least=1, most=100, why=why, try_=try_)
     a, loop, tail = _lengths("overhand_knot", section, elements, (loop, 12.0), tail, _LEAST_LOOP)
-    why, try_ = "it is the velocity of an end.", "give 0.0."
+    why, try_ = "an end is pulled at this velocity.", "give 0.0."
     pull = number("overhand_knot.pull", pull, unit="m/s", why=why, try_=try_)
     nodes = resample(_knot(a, turns, loop, tail), elements + 1)
     right = Driven(velocity=[pull, 0.0, 0.0])
@@ -134,7 +134,7 @@ def plectoneme(
     if not _TURNS[0] <= turns <= _TURNS[1]:
         raise ModelError(where, f"{turns:g}", "between {:g} and {:g}".format(*_TURNS), why, try_)
     a, loop, tail = _lengths("plectoneme", section, elements, (loop, 3.0), tail, _LEAST_END_LOOP)
-    why, try_ = "it is the angular velocity of an end.", "give 0.0."
+    why, try_ = "an end is turned at this rate.", "give 0.0."
     twist = number("plectoneme.twist", twist, unit="rad/s", why=why, try_=try_)
     nodes = resample(_double_helix(a, turns, loop, tail), elements + 1)
     right = Driven(angular_velocity=[twist, 0.0, 0.0])
@@ -157,7 +157,7 @@ def _lengths(
     loop : as given, and the default over the radius of the rod
     least : least loop over the radius of the rod
     """
-    why, try_ = "it is the number of elements of the rod.", "give 200."
+    why, try_ = "the rod is divided into elements.", "give 200."
     whole(f"{what}.elements", elements, least=20, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     a = getattr(section, "radius", 0.0)
     if not a > 0.0:
@@ -173,7 +173,7 @@ def _lengths(
             f"{what}.loop", f"{radius:.6g} m", f"at least {least * a:.6g} m", why, try_
         )
     tail = 6.0 * radius if tail is None else tail
-    why, try_ = "it is the length of each straight end of the rod.", f"give {6.0 * radius:.6g}."
+    why, try_ = "each straight end of the rod has this length.", f"give {6.0 * radius:.6g}."
     return a, radius, number(f"{what}.tail", tail, unit="m", rule="positive", why=why, try_=try_)
 
 

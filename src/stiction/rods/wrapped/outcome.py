@@ -48,7 +48,7 @@ _COLUMNS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "velocity": ("velocity", _NODE, "m/s", "of the nodes; zero in equilibrium"),
     "internal_force": (
         "section_force", (*_ELEMENT, "axis"), "N",
-        "elastic, of the part after it on the part before it",
+        "elastic, of the part of the rod after this place on the part before",
     ),
     "tension": ("tension", _ELEMENT, "N", "component of the internal force along the axis"),
     "clamp_force": ("clamp_force", (*_ROD, "axis"), "N", "of the support of each end on the rod"),
@@ -149,7 +149,7 @@ def _contacts_of(rods: Rods, name: str) -> tuple[Coulomb, bool]:
         raise ModelError("Rods.search", got, needs, why, try_)
     if search.restitution or search.tangential_restitution:
         got, needs = "restitution", "none"
-        why, try_ = "a step of an implicit method has no impact.", "leave it out."
+        why, try_ = "a step of an implicit method has no impact.", "leave this value out."
         raise ModelError("Rods.search.restitution", got, needs, why, try_)
     return search.friction, search.self_contact
 
@@ -219,7 +219,7 @@ def _quantities(rods: Rods, rows: Mapping[str, Floats]) -> dict[str, Quantity]:
     """Return the quantities of the run."""
     force = np.linalg.norm(rows["section_force"][-1], axis=1)
     ratio = float(force[rods.rods[0].elements - 1] / force[0]) if force[0] > 0.0 else None
-    meaning = "force in the last element of the first rod over its first"
+    meaning = "force in the last element of the first rod over the force in its first element"
     strain, bending = float(rows["strain"].max()), float(rows["bending_strain"].max())
     return {
         "force_ratio": Quantity(ratio, "1", meaning),
@@ -263,19 +263,24 @@ def _checks(stepper: Stepper) -> list[Check]:
     floor = problem.static.rounding * (0.5e-13 * longest + moved)
     still = float(np.abs(ledger.imbalance).max()) <= floor
     value, limit = 0.0 if still else ledger.imbalance_rel, 1e-3
-    note = "largest energy imbalance over the largest energy; falls as the step squared"
+    note = (
+        "largest energy imbalance over the largest energy; the imbalance falls as the step squared"
+    )
     checks.append(Check("ledger_closes", bool(value <= limit), value, limit, None, note))
     (value, when), limit = worst["depth"], 1e-6 * problem.contacts.radius
     note = "deepest node inside a body or a rod [m]"
     checks.append(Check("no_interpenetration", bool(value <= limit), value, limit, when, note))
     (value, when), limit = worst["overlap"], MOST_OVERLAP
-    note = "deepest overlap of rods at nodes, or above 0.02 between nodes, over the radius"
+    note = (
+        "deepest overlap of rods over the radius; between nodes only overlaps above 0.02 are "
+        "counted"
+    )
     checks.append(Check("no_overlap", bool(value <= limit), value, limit, when, note))
     if not stepper.mu > 0.0:
         return checks
     value, when = worst["beyond"]
     limit = 10.0 * tolerance
-    note = "friction beyond its bound, over the largest force in the rod"
+    note = "largest excess of friction over its bound, divided by the largest force in the rod"
     checks.append(Check("friction_within_bound", bool(value <= limit), value, limit, when, note))
     (value, when), limit = worst["gained"], max(1e-8 * ledger.scale, floor)
     note = "largest positive work of friction in a step [J]; friction must dissipate"

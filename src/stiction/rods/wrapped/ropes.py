@@ -71,7 +71,7 @@ def laid_rope(
     3
     """
     _check_rope(section, strands, lay, turns, elements)
-    why, try_ = "it prescribes the motion of one end of every strand.", "give 0.0."
+    why, try_ = "the drive prescribes the motion of one end of every strand.", "give 0.0."
     number("laid_rope.strain", strain, why=why, try_=try_)
     number("laid_rope.twist", twist, unit="rad/m", why=why, try_=try_)
     a = section.radius
@@ -105,12 +105,14 @@ def _check_rope(section: Section, strands: int, lay: float, turns: float, elemen
     """Raise ModelError for arguments of `laid_rope` outside their bounds."""
     why, try_ = "each strand touches its neighbours in the rope.", "give 3."
     whole("laid_rope.strands", strands, least=2, most=100, why=why, try_=try_)
-    why, try_ = "it is the number of elements of each strand.", "give 40."
+    why, try_ = "each strand is divided into elements.", "give 40."
     whole("laid_rope.elements", elements, least=4, each=BYTES_OF_ELEMENT, why=why, try_=try_)
     why, try_ = "at larger angles a strand touches its neighbours at several places.", "give 0.2."
     number("laid_rope.lay", lay, unit="rad", rule="positive", why=why, try_=try_)
     if lay > _MOST_LAY:
-        raise ModelError("laid_rope.lay", f"{lay:.6g} rad", f"up to {_MOST_LAY:g}", why, try_)
+        raise ModelError(
+            "laid_rope.lay", f"{lay:.6g} rad", f"an angle up to {_MOST_LAY:g} rad", why, try_
+        )
     why, try_ = "strands turn about the rope.", "give 1.0."
     number("laid_rope.turns", turns, rule="positive", why=why, try_=try_)
     if not getattr(section, "radius", 0.0) > 0.0:

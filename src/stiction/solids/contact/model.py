@@ -67,17 +67,17 @@ _FRICTION = fields.Part(
 )
 PENALTY = Positive(
     "Pa/m",
-    "it is the tangential stiffness of the interface in stick.",
-    "leave it out for ten times the stiffness of the normal law.",
+    "the interface has this tangential stiffness in stick.",
+    "leave this value out for ten times the stiffness of the normal law.",
 )
-_STRETCH = Flag("it says whether tractions decrease as surfaces stretch.", "give True.")
+_STRETCH = Flag("True lets tractions decrease as surfaces stretch.", "give True.")
 _STICK_RATIO = Positive(
     "1", "the static threshold is at least the sliding one.", "give 1, or 1.2.", least=1.0
 )
-_FROM = Finite("", "friction acts from this time on.", "leave it out for the start.")
+_FROM = Finite("", "friction acts from this time on.", "leave this value out for the start.")
 _PASSES = Choice(
     ("two-half-pass", "mortar"),
-    "it selects the integration of contact between two bodies.",
+    "the passes select how contact between two bodies is integrated.",
     'give "two-half-pass", as the paper does.',
 )
 
@@ -124,7 +124,7 @@ class Contact(Declared):
         super().__post_init__()
         if self.passes == "mortar" and not isinstance(self.partner, Boundary):
             why = "a rigid partner gets the opposite force in any case."
-            try_ = "leave it out."
+            try_ = "leave this value out."
             got = "'mortar' with a rigid partner"
             raise ModelError("Contact.passes", got, "two bodies", why, try_)
         if isinstance(self.adhesion, Signorini):
@@ -144,7 +144,7 @@ class Contact(Declared):
             if value != default:
                 got, needs = f"{value!r} with Signorini", f"{default!r}"
                 why = "stick is exact under hard contact."
-                raise ModelError(f"Contact.{name}", got, needs, why, "leave it out.")
+                raise ModelError(f"Contact.{name}", got, needs, why, "leave this value out.")
         if self.partner == self.boundary:
             got, needs = "a boundary that touches itself, with Signorini", "another boundary"
             why = "multipliers belong to the nodes of one side; the other side has none."

@@ -182,11 +182,14 @@ class MultiplierPass(ContactPass):
         whole = self._at_nodes(rule, rule.functions, rule.weight, one)
         if not np.all(whole > 0.0):
             got = (
-                f"functions of boundary {contact.boundary.name!r} with a mean that is not positive"
+                f"shape functions of boundary {contact.boundary.name!r} with a mean that is not "
+                "positive"
             )
-            why = "the weighted gap of a node needs a function with a positive mean."
+            why = "the weighted gap of a node needs a shape function with a positive mean."
             try_ = "take linear elements, or splines, on this side."
-            raise ModelError("Contact.boundary", got, "functions with positive means", why, try_)
+            raise ModelError(
+                "Contact.boundary", got, "shape functions with positive means", why, try_
+            )
 
     def _check_pole(self, ball: RigidSphere) -> None:
         """Refuse contact where coordinates on the sphere are singular."""
@@ -196,7 +199,10 @@ class MultiplierPass(ContactPass):
         if away[nearest, 0] < _BEFORE_POLE * distance[nearest]:
             got = f"a boundary nearest to the sphere at x = {away[nearest, 0]:.3g} from its centre"
             needs = f"x above {_BEFORE_POLE * ball.radius:.3g}"
-            why = "its coordinates on the sphere are singular at the point with the least x."
+            why = (
+                "the coordinates of a boundary on the sphere are singular at the point with "
+                "the least x."
+            )
             try_ = "turn the bodies so that contact is on another side of the sphere."
             raise ModelError("Contact.partner", got, needs, why, try_)
 

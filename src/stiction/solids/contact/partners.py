@@ -28,16 +28,18 @@ Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
 _WHY_SIDE = "the normal points to the side of the body."
-_POINT = Components("m", "it lies on the plane.", counts=(2, 3))
+_POINT = Components("m", "the point lies on the plane.", counts=(2, 3))
 _NORMAL = Components(
     "1", _WHY_SIDE, "give (0, 1) for a plane below the body.", counts=(2, 3), direction=True
 )
-_AXIS = Components("m", "it is the axis of the cylinder.", counts=(2,))
-_CENTRE = Components("m", "it is the centre of the sphere.")
+_AXIS = Components("m", "the axis of the cylinder is at this point.", counts=(2,))
+_CENTRE = Components("m", "the centre of the sphere is at this point.")
 _RADIUS = Positive(
-    "m", "bodies are in contact with its outside.", "use RigidPlane for a flat partner."
+    "m",
+    "bodies are in contact with the outside of a circle or sphere.",
+    "use RigidPlane for a flat partner.",
 )
-BODY = Count(0, "bodies are counted from 0.", "give the place of the body in the list.")
+BODY = Count(0, "bodies are counted from 0.", "give the index of the body in the list.")
 
 
 class Partner(Declared, abc.ABC):

@@ -125,7 +125,7 @@ class MovingSolid(SolidSystem):
         flat = all(isinstance(body, Body) for body in self.assembled().bodies)
         d, form = (2, "(vx, vy)") if flat else (3, "(vx, vy, vz)")
         where, why = "MovingSolid.velocity", f"every body has an initial velocity {form}."
-        needs, try_ = f"{count} times {d} finite numbers", "leave it out for rest."
+        needs, try_ = f"{count} times {d} finite numbers", "leave this value out for rest."
         try:
             # a copy: the array of the caller stays writeable, and this one unchanged
             given = np.array(self.velocity, dtype=np.float64)

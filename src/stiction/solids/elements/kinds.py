@@ -59,9 +59,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_REDUCED = Flag("it selects reduced integration of the volumetric energy.", "give False.")
+_REDUCED = Flag("True selects reduced integration of the volumetric energy.", "give False.")
 _POINTS = Count(1, "contact tractions are integrated at these points.", "give 5.", most=64)
-_ARC = Flag("it selects rational curves, which are exact on arcs.", "give False.")
+_ARC = Flag("True selects rational curves, which are exact on arcs.", "give False.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class Element(Declared, abc.ABC):
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
             raise ModelError(f"{type(self).__name__}.exact_arc", "True", needs, why, try_)
         if self.reduced and self.BENDS:
-            why = "its quadrilaterals have no volumetric locking."
+            why = "the quadrilaterals of this element have no volumetric locking."
             try_ = "leave `reduced` out; where triangles lock, in space too, take Q2."
             raise ModelError(f"{type(self).__name__}.reduced", "True", "False", why, try_)
 

@@ -106,7 +106,7 @@ def refuse_overlaps(layers: list[Layer]) -> None:
         got = f"cell {int(cells[np.argmax(counts > 1)])} with two edges on contact boundaries"
         why = "an element of a spline layer has one face on a contact boundary."
         try_ = "mesh the corner with more cells, or use Q1 or Q2."
-        raise ModelError("Mesh.boundaries", got, "at most one", why, try_)
+        raise ModelError("Mesh.boundaries", got, "at most one edge", why, try_)
     inside = np.concatenate([layer.ends[1:-1] for layer in layers])
     every = np.concatenate([layer.ends for layer in layers])
     nodes, counts = np.unique(every, return_counts=True)

@@ -551,7 +551,9 @@ class PathFollower:
                 if name in record.last.curves:
                     where[name] = record.last.curves[name]
         record.losses.append(
-            Loss(self.travelled, "limit_point", where, "the path was followed beyond it")
+            Loss(
+                self.travelled, "limit_point", where, "the path was followed beyond the bifurcation"
+            )
         )
 
 

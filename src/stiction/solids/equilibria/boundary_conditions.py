@@ -238,7 +238,7 @@ class BoundaryConditions:
         parts = self.problem.parts
         if body >= len(parts):
             needs = f"a number below {len(parts)}"
-            why, try_ = "bodies are counted from 0.", "give the index in the list."
+            why, try_ = "bodies are counted from 0.", "give the index of the body in the list."
             raise ModelError(name, body, needs, why, try_)
 
     def faces(self, where: Boundary) -> list[Faces]:
@@ -323,8 +323,8 @@ class BoundaryConditions:
                 f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
                 f"{name} displacement of {shared} nodes, on {places}",
                 "one condition for each component of a node",
-                "the two conditions contradict each other there.",
-                "leave one out, or name smaller boundaries: Mesh.split.",
+                "the two conditions contradict each other at these nodes.",
+                "leave one of the two conditions out, or name smaller boundaries: Mesh.split.",
             )
         unclaimed = nodes if isinstance(new, (Fixed, Loaded)) else nodes[~claimed]
         owner[unclaimed, component] = number
@@ -422,7 +422,7 @@ class BoundaryConditions:
             if normal.size != self.dim:
                 got = f"{normal.size} components" if normal.size else None
                 needs = f"{self.dim} components of the normal"
-                why = "the plane of symmetry is normal to it."
+                why = "the plane of symmetry is normal to this vector."
                 try_ = "give (0, 1, 0), or another direction."
                 raise ModelError("Symmetry.normal", got, needs, why, try_)
         else:
@@ -479,7 +479,10 @@ class BoundaryConditions:
         )
         description = f"condition {number}, Linear with {terms}"
         if not largest > _ROUNDOFF * given:
-            why, try_ = "its terms cancel: it constrains no displacement.", "leave it out."
+            why, try_ = (
+                "the terms cancel, so that the condition constrains no displacement.",
+                "leave this condition out.",
+            )
             raise ModelError("Linear.terms", description, "a sum that is not zero", why, try_)
         value = functools.partial(_scaled, condition.program, 1.0 / largest)
         return Constraint(number, description, components, factors / largest, value, largest)
@@ -538,7 +541,7 @@ class BoundaryConditions:
         if contact in self.rotations:
             other = self.rotations[contact][0]
             got = f"conditions {other} and {number} for the angle of one circle"
-            why, try_ = "a circle has one angle.", "leave one out."
+            why, try_ = "a circle has one angle.", "leave one of the two conditions out."
             raise ModelError("Solid.boundary_conditions", got, "one condition", why, try_)
         self.rotations[contact] = (number, condition)
 

@@ -191,7 +191,7 @@ class LoadStepper:
         """
         start, start_of_path = self.request.t_start, self.request.t_end
         if self.stages and start > self.stages[0].until:
-            needs = f"a start until {self.stages[0].until:.9g}, the end of the first stage"
+            needs = f"a start no later than {self.stages[0].until:.9g}, the end of the first stage"
             why = "a later stage begins with the final positions of the previous stage."
             try_ = "start in the first stage, or leave out the stages before the start."
             raise ModelError("solve.t_span", f"a start at {start:.9g}", needs, why, try_)
@@ -396,7 +396,7 @@ class LoadStepper:
         where: dict[str, object] = {"program_time": t, "from": t, "to": t}
         where["unstable_modes"] = now.reported
         ends = isinstance(getattr(self.method, "on_bifurcation", None), StopThere)
-        choice = "the run ended there" if ends else "the unstable path was followed"
+        choice = "the run ended at the bifurcation" if ends else "the unstable path was followed"
         # rounding decides the sign of a singular tangent's determinant
         state = (
             "is unstable"

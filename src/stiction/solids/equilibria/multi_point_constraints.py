@@ -154,7 +154,7 @@ def _compare(
         constraints[j].description for j in combination if constraints[j].value is unprescribed
     ]
     if undetermined:
-        why = f"it depends on a displacement between control points: {undetermined[0]}."
+        why = f"this condition depends on a displacement between control points: {undetermined[0]}."
         try_ = "name the boundary instead of the point, or a node that is not on this boundary."
         needs = "constraints that do not determine a free point between control points"
         raise ModelError("Solid.boundary_conditions", last.description, needs, why, try_)
@@ -180,16 +180,16 @@ def _compare(
                 for i in constraints[j].components
                 if fixed[i] and describe_owner(int(i))
             ]
-            with_ = "; ".join(dict.fromkeys([*others, *owners])) or "it has no free displacement"
+            with_ = "; ".join(dict.fromkeys([*others, *owners])) or "no displacement is free"
             # the last constraint has the factor 1 in the combination
             needs = (
                 f"a sum of {last.scale * actual:.6g} at time {t:.6g}, as other conditions prescribe"
             )
-            why = f"its displacements are already prescribed: {with_}."
+            why = f"the displacements of this condition are already prescribed: {with_}."
             raise ModelError(
                 "Solid.boundary_conditions",
                 f"{last.description}, a sum of {last.scale * needed:.6g}",
                 needs,
                 why,
-                "leave one of them out, or name smaller boundaries: Mesh.split.",
+                "leave one of these conditions out, or name smaller boundaries: Mesh.split.",
             )

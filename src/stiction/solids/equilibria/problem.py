@@ -513,7 +513,8 @@ class Problem:
             needs = f"at least {floor:.2g}, the effect of rounding"
             try_ = (
                 self.coarse_elements()
-                or f"give {floor:.1e}; a softer penalty or law, or nu farther from 1/2, lowers it"
+                or f"give {floor:.1e}; a softer penalty or law, or nu farther from 1/2, lowers "
+                "the rounding error"
             ) + "."
             raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
 

@@ -112,7 +112,10 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
         return [run.system_name for run in runs]
     if isinstance(labels, str) or len(labels) != len(runs):
         needs = f"{len(runs)} labels, one per run"
-        why, try_ = "the legend names every run.", "leave them out for the names of the systems."
+        why, try_ = (
+            "the legend names every run.",
+            "leave `labels` out for the names of the systems.",
+        )
         raise ModelError(_WHERE + ".labels", repr(labels), needs, why, try_)
     return [str(label) for label in labels]
 
@@ -243,7 +246,10 @@ def _series(
             found[label] = points[:, 0], points[:, 1]
     if not found:
         needs = f"at least one run with a number for {name}"
-        why, try_ = "each point is this number of a run.", "take what='contact_length_force'."
+        why, try_ = (
+            "each point of the figure shows this number of one run.",
+            "take what='contact_length_force'.",
+        )
         raise ModelError(f"{_WHERE}.runs", f"runs without {name}", needs, why, try_)
     return found
 

@@ -36,10 +36,10 @@ _MARGIN = 0.5
 # largest distance of a curve from the box of its nodes, over the length of an element
 _CURVE_MARGIN = 0.25
 
-_WHY_SIDES = "it is a contact among several bodies."
-_SIDES = Parts(_WHY_SIDES, "give a list of Boundary, one of each body.")
+_WHY_SIDES = "ContactAmong is a contact among several bodies."
+_SIDES = Parts(_WHY_SIDES, "give a list of Boundary objects, one of each body.")
 _REACH = NonNegative(
-    "m", "pairs of boxes within this distance at the start are active.", "leave it out."
+    "m", "pairs of boxes within this distance at the start are active.", "leave this value out."
 )
 
 
@@ -125,7 +125,9 @@ class ContactAmong(Declared):
         if count < 2:
             got = f"{count} boundaries" if count != 1 else "one boundary"
             more = "give more boundaries; self-contact is Contact(side, side, passes='mortar')."
-            raise ModelError("ContactAmong.boundaries", got, "two or more", _WHY_SIDES, more)
+            raise ModelError(
+                "ContactAmong.boundaries", got, "two boundaries or more", _WHY_SIDES, more
+            )
         seen: dict[int, str] = {}
         for boundary in self.boundaries:
             if boundary.body in seen:

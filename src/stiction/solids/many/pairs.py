@@ -83,7 +83,9 @@ def check_partners(contacts: Iterable[Contact]) -> None:
             got = (
                 f"boundary {own[1]!r} of body {own[0]} as its own partner, in two-half-pass contact"
             )
-            why = "two passes would load it twice, with forces that are not in equilibrium."
+            why = (
+                "two passes would load the boundary twice, with forces that are not in equilibrium."
+            )
             try_ = 'give passes="mortar".'
             raise ModelError("Contact.passes", got, "'mortar'", why, try_)
         if isinstance(partner, Boundary):

@@ -30,19 +30,19 @@ Floats = npt.NDArray[np.float64]
 # Gauss points along each coordinate for internal forces
 _POINTS = 3
 
-_PATCH = Part("it is the shape of the membrane.", "see flat_patch.")
+_PATCH = Part("the patch is the shape of the membrane.", "see flat_patch.")
 _TRY = "give 1 if only the product of Young's modulus and thickness is known."
 _YOUNG = Positive("Pa", "a sheet without stiffness has no unique equilibrium.", _TRY)
 _THICKNESS = Positive("m", "forces are stresses times the thickness.", _TRY)
 PRESTRETCH = Finite(
     "1",
-    "it is the initial stretch; a membrane wrinkles at stretches below 1.",
+    "the membrane has this initial stretch, and wrinkles at stretches below 1.",
     "give 1, or 1.001.",
     per="coordinate",
     size=2,
     least=1.0,
 )
-_CONTACT_POINTS = Count(1, "contact tractions are integrated there.", "give 3.", most=16)
+_CONTACT_POINTS = Count(1, "contact tractions are integrated at these points.", "give 3.", most=16)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +114,10 @@ class Membrane(Declared):
         size = np.linalg.norm(along, axis=-1)
         if not (face.areas > 0.0).all():
             bad = int(np.flatnonzero(~(face.areas > 0.0).all(axis=1))[0])
-            why, try_ = "stretches are relative to its area.", "move its control points apart."
+            why, try_ = (
+                "stretches are relative to the area of an element.",
+                "move the control points of this element apart.",
+            )
             got = f"element {bad} that is degenerate to a line or a point"
             raise ModelError("Membrane.patch", got, "elements with an area", why, try_)
         first = along / size[..., None]

@@ -227,7 +227,7 @@ def flat_patch(
     >>> st.solids.flat_patch(2.0, 1.0, cells=(4, 2)).points.shape
     (4, 6, 3)
     """
-    why, try_ = "it is an extent of the patch.", "give 1."
+    why, try_ = "the patch has this extent.", "give 1."
     extents = [
         number(f"flat_patch.{name}", value, rule="positive", unit="m", why=why, try_=try_)
         for name, value in (("length", length), ("width", width))
@@ -238,7 +238,7 @@ def flat_patch(
         raise ModelError("flat_patch.cells", got, needs, why, "give (4, 2).")
     for count in cells:
         whole("flat_patch.cells", count, least=1, most=100_000, why=why, try_="give 4.")
-    why = "it is the position of a corner of the patch."
+    why = "a corner of the patch is at this position."
     start = numbers("flat_patch.origin", origin, size=3, why=why, try_="give zeros.")
     breaks = [np.linspace(0.0, 1.0, n + 1) for n in cells]
     along, across = (greville(open_knots(b, _DEGREE), _DEGREE) for b in breaks)

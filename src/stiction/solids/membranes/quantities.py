@@ -210,7 +210,10 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         else:
             front = float(np.sqrt(body.tension * law.length / law.max_tension))
             ratio = 2.0 * float(sides[pulled].max()) / front
-            note = "largest short side of elements under tension over half of sqrt(E T r0 / T_max)"
+            note = (
+                "largest short side of elements under tension over half of the length sqrt(E "
+                "T r0 / T_max) of the front, with the membrane stiffness E T"
+            )
             found.append(Check("front_resolved", ratio <= 1.0, ratio, 1.0, None, note))
         if not isinstance(p.contact.friction, Frictionless):
             stiff = p.contact.tangential_stiffness * float(side.min()) ** 2 / body.tension

@@ -64,7 +64,7 @@ class EdgeTable(NamedTuple):
 
 def clean_points(value: object) -> Floats:
     """Return positions (n, 2) [m] after checking shape and finiteness."""
-    why, try_ = "a node has two coordinates.", "look at the file or the mapping that made them."
+    why, try_ = "a node has two coordinates.", "check the file or the mapping that made the nodes."
     needs = "finite numbers (n, 2) [m]"
     try:
         points = np.array(value, dtype=np.float64)
@@ -92,7 +92,9 @@ def clean_cells(value: object, count: int) -> Ints:
 
     `count` is the number of nodes.
     """
-    needs = "whole numbers (c, 3), (c, 4), (c, 6) or (c, 9): nodes of at least one cell"
+    needs = (
+        "whole numbers of shape (c, 3), (c, 4), (c, 6) or (c, 9), one row of nodes for each cell"
+    )
     try:
         cells = np.array(value)
     except ValueError as error:
@@ -101,7 +103,7 @@ def clean_cells(value: object, count: int) -> Ints:
     shaped = cells.ndim == 2 and cells.shape[0] > 0 and cells.shape[1] in (3, 4, 6, 9)
     if not shaped or cells.dtype.kind not in "iu":
         why = "cells are triangles or quadrilaterals, listed by the numbers of their nodes."
-        try_ = "convert the mesh, quadrilaterals of eight nodes by adding their centre."
+        try_ = "convert the mesh; add the centre node to quadrilaterals of eight nodes."
         got = f"an array {cells.shape} of {cells.dtype}"
         raise ModelError("Mesh.cells", got, needs, why, try_)
     cells = cells.astype(np.int64)
@@ -215,7 +217,7 @@ def _check_corners(points: Floats, cells: Ints) -> None:
         got = f"{int(bad.sum())} inverted or flat cells, the first is number {at} "
         got += _near(points, cells[at, : 3 if triangle[at] else 4])
         why = "nodes of a cell are listed counter-clockwise, and its angles are below 180 degrees."
-        try_ = "reverse the order of its nodes, or repair the mesh."
+        try_ = "reverse the order of the nodes of this cell, or repair the mesh."
         needs = "convex cells with counter-clockwise nodes"
         raise ModelError("Mesh.cells", got, needs, why, try_)
 
@@ -243,7 +245,7 @@ def _check_places(points: Floats) -> None:
         got = f"{pairs.shape[0]} pairs of nodes at one place, the first are "
         got += f"{sorted(pairs[0].tolist())} {_near(points, pairs[0])}"
         why = "cells without common nodes are not connected."
-        needs, try_ = "one node at each position", "join them, for example with `merged`."
+        needs, try_ = "one node at each position", "join these nodes, for example with `merged`."
         raise ModelError("Mesh.points", got, needs, why, try_)
 
 
@@ -308,7 +310,10 @@ def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None
     inside[inside] &= (side[inside] < 3) | (cells[cell[inside], 3] >= 0)
     if not inside.all():
         got = f"cell and edge {facets[~inside][0].tolist()}"
-        needs = f"cells from 0 to {cells.shape[0] - 1}, edges from 0 to 3, of triangles to 2"
+        needs = (
+            f"cells from 0 to {cells.shape[0] - 1}, and edges from 0 to 3 (of triangles from "
+            "0 to 2)"
+        )
         raise ModelError(where, got, needs, why, "count cells and edges from 0.")
     if np.unique(cell * 4 + side).size != cell.size:
         got, try_ = "an edge listed twice", "list each edge once."
@@ -318,7 +323,7 @@ def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None
     wrong = np.flatnonzero(~outer[cell, side])
     if wrong.size:
         got = f"edge {facets[wrong[0]].tolist()} between two cells"
-        raise ModelError(where, got, "edges with one cell", why, "leave it out.")
+        raise ModelError(where, got, "edges with one cell", why, "leave this edge out.")
 
 
 def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
@@ -335,13 +340,13 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
     if broken.size:
         k = int(broken[0])
         got = f"edge {k + 2}, which does not begin where edge {k + 1} ends"
-        why = "a contact boundary is one chain of edges, the body to its left."
-        try_ = "sort its edges, or split it where it has gaps."
+        why = "a contact boundary is one chain of edges, with the body to its left."
+        try_ = "sort the edges of this boundary, or split the boundary where it has gaps."
         raise ModelError(where, got, "edges in order", why, try_)
     begins = np.unique(ends[:, 0]).size == ends.shape[0]
     if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
         return
     if np.unique(ends).size != ends.shape[0] + 1:
-        why = "this contact boundary must have two ends: its coordinate starts at one of them."
+        why = "the coordinate along this contact boundary starts at one of its two ends."
         got, needs = "a chain that closes", "an open chain"
-        raise ModelError(where, got, needs, why, "split it in two boundaries.")
+        raise ModelError(where, got, needs, why, "split the chain into two boundaries.")

@@ -98,7 +98,10 @@ def _file(path: str | os.PathLike[str]) -> Contents:
         )
     except (OSError, ValueError) as error:
         got = f"{str(path)!r}, which meshio cannot read ({error})"
-        why, try_ = "the mesh of a body is read from it.", "check its path, suffix and content."
+        why, try_ = (
+            "the mesh of a body is read from this file.",
+            "check the path, suffix and content of the file.",
+        )
         raise ModelError("Mesh.read", got, "a mesh file", why, try_) from error
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
         kinds = [str(kind) for kind in arrays["kinds"]]

@@ -87,7 +87,7 @@ def toward(n: int, places: float | Sequence[float], width: float, ratio: float) 
     Verified by: tests/unit/solids/mesh/test_model.py::test_gradings
     """
     count = _count("toward.n", n)
-    why = "it sets the zones of fine cells."
+    why = "places and width set the zones of fine cells."
     given = [places] if isinstance(places, (int, float)) else places
     at = numbers("toward.places", given, per="zone", why=why, try_="give values from 0 to 1.")
     if at.min() < 0.0 or at.max() > 1.0:
@@ -132,8 +132,8 @@ def rising(name: str, values: Floats | None, n: int) -> Floats:
     """
     if values is None:
         return uniform(n)
-    why = "they are the ends of cells."
-    needs, try_ = f"{n + 1} rising values from 0 to 1", "leave it out for equal cells."
+    why = "the values are the ends of cells."
+    needs, try_ = f"{n + 1} rising values from 0 to 1", "leave this value out for equal cells."
     v = numbers(name, values, per="line between cells", why=why, try_=try_)
     got = f"{v.size} values"
     if v.size == n + 1:
@@ -171,10 +171,10 @@ def _mirrored(values: Floats) -> Floats:
 
 
 def _count(name: str, n: int) -> int:
-    why = "there is at least one cell."
+    why = "a grading has at least one cell."
     return whole(name, n, least=1, each=1000.0, why=why, try_="give 10.")
 
 
 def _ratio(name: str, value: float) -> float:
-    why = "it is the size of coarse cells over that of fine ones."
+    why = "the ratio is the size of coarse cells over that of fine cells."
     return number(name, value, rule="positive", why=why, try_="give 5.")

@@ -227,8 +227,8 @@ class Mesh(Record):
             raise ModelError("Mesh.split", got, needs, why, "choose other names.")
         if count > facets.shape[0]:
             why = "the first part is made of edges of the boundary."
-            needs = f"at most {facets.shape[0]}, its number of edges"
-            raise ModelError("Mesh.split.count", count, needs, why, "give fewer.")
+            needs = f"at most {facets.shape[0]}, the number of edges of the boundary"
+            raise ModelError("Mesh.split.count", count, needs, why, "give fewer edges.")
         others[first] = facets[:count]
         if remain:
             others[second] = facets[count:]
@@ -259,7 +259,7 @@ class Mesh(Record):
             nodes, uses = np.unique(edges.ends[outer, 0], return_counts=True)
             got = f"an outline that passes twice through node {nodes[uses > 1][0]}"
             try_ = "name the boundary of each part separately."
-            raise ModelError(where, got, "an outline that passes once through each", why, try_)
+            raise ModelError(where, got, "an outline that passes once through each node", why, try_)
         order = [0]
         while (k := begins[int(edges.ends[outer[order[-1]], 1])]) != 0:
             order.append(k)
@@ -273,7 +273,7 @@ class Mesh(Record):
 
     def moved(self, shift: Sequence[float] | Floats) -> Mesh:
         """Return the mesh translated by `shift` (2,) [m]."""
-        why = "it is moved by these lengths."
+        why = "the mesh is moved by these lengths."
         by = numbers("Mesh.moved", shift, size=2, unit="m", why=why, try_="give (0, 1).")
         return Mesh(self.points + by, self.cells, self.boundaries)
 
@@ -340,7 +340,7 @@ def _mapped(
         x, y = mapped
         x, y = np.broadcast_to(x, s.shape), np.broadcast_to(y, s.shape)
     except ValueError as error:
-        why, try_ = "it maps the unit square to the body.", "return x, y."
+        why, try_ = "the mapping takes the unit square to the body.", "return x, y."
         needs = f"two arrays {s.shape}, x and y [m]"
         raise ModelError(f"{where}.mapping", str(error), needs, why, try_) from error
     points = np.stack([x, y], axis=-1)
@@ -377,7 +377,7 @@ def rectangle(
     grading_x, grading_y : values from 0 to 1 at the ends of cells; None for equal cells
     """
     _extents("rectangle", width=width, height=height)
-    why = "it is the lower left corner."
+    why = "the lower left corner is at this point."
     x0, y0 = numbers("rectangle.origin", origin, size=2, unit="m", why=why, try_="give (0, 0).")
     gradings = "rectangle", grading_x, grading_y
     return _mapped(lambda s, t: (x0 + width * s, y0 + height * t), cells, gradings)
@@ -415,7 +415,9 @@ def cap(
         # the circle meets the base at this half width, if its centre is not above the base
         meets = math.sqrt(max(height * (2.0 * radius - height), 0.0))
         needs = f"at most {radius:.6g}" if height > radius else f"less than {meets:.6g}"
-        raise ModelError("cap.half_width", half_width, f"{needs} [m]", why, "make it narrower.")
+        raise ModelError(
+            "cap.half_width", half_width, f"{needs} [m]", why, "make the cap narrower."
+        )
 
     def mapping(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         x = half_width * (2.0 * s - 1.0)
@@ -523,7 +525,7 @@ def disc(
     """
     upper = half_disc(radius, along, across, inner)
     rim = merged([upper, rotated(upper)]).outlined("rim")
-    why = "the middle of the disc lies there."
+    why = "the middle of the disc is at this point."
     at = numbers("disc.centre", centre, size=2, unit="m", why=why, try_="give (0, 0).")
     return rim.moved(at)
 
@@ -551,12 +553,14 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
 
     if not meshes or not all(isinstance(mesh, Mesh) for mesh in meshes):
         got, needs = repr(meshes), "at least one Mesh"
-        why, try_ = "they are the parts of the union.", "give merged([left, right])."
+        why, try_ = "the meshes are the parts of the union.", "give merged([left, right])."
         raise ModelError("merged", got, needs, why, try_)
     if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
         why = "cells that meet share all nodes of an edge."
         got, needs = "meshes with and without middle nodes", "meshes of one kind"
-        raise ModelError("merged", got, needs, why, "read all with, or all without, middle nodes.")
+        raise ModelError(
+            "merged", got, needs, why, "read all meshes with middle nodes, or all without."
+        )
     points = np.concatenate([mesh.points for mesh in meshes])
     shift = np.cumsum([0, *(mesh.points.shape[0] for mesh in meshes)])
     cells = np.concatenate(
@@ -585,7 +589,7 @@ def _extents(where: str, **values: float) -> None:
 
 def _counts(where: str, cells: object) -> tuple[int, int]:
     """Return two numbers of cells after checking them."""
-    why, try_ = "they are numbers of cells along two directions.", "give (20, 5)."
+    why, try_ = "the cells are counted along two directions.", "give (20, 5)."
     if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
         raise ModelError(where, repr(cells), "two whole numbers", why, try_)
     nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)

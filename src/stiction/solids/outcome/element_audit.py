@@ -100,5 +100,8 @@ def unfolded(problem: Problem, record: Recorder) -> list[Check]:
     least, at = record.extremes.jacobian
     if not np.isfinite(least) or not any(part.hulls for part in problem.parts):
         return []
-    note = "smallest over largest Jacobian in a deformed element, the worst one; folded unless > 0"
+    note = (
+        "smallest over largest Jacobian of the worst deformed element; an element is folded "
+        "unless this ratio is > 0"
+    )
     return [Check("elements_unfolded", least > 0.0, least, 0.0, at, note, kind=Kind.CONDITION)]

@@ -46,26 +46,28 @@ __all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
 
 _WHY_EXTENT = "the geometry and the law of adhesion need positive values."
 MODEL = Part(
-    "it sets the sliding threshold of the interface.",
+    "the model sets the sliding threshold of the interface.",
     "for example EA(mu=0.01) or DI(mu=0.5).",
     "DI, EA or Frictionless",
 )
-MU = NonNegative("1", "it is the friction parameter, which replaces that of the model.")
-S_CUT = Finite("1", "it sets the gap beyond which friction ends; it replaces that of the model.")
+MU = NonNegative("1", "this friction parameter replaces that of the model.")
+S_CUT = Finite(
+    "1", "s_cut sets the gap beyond which friction ends; this value replaces that of the model."
+)
 SIZE = Choice(
     ("quick", "paper"),
-    "the quick size takes seconds, the other is that of the paper.",
+    "the quick size takes seconds; 'paper' is the size of the paper.",
     "give 'quick'.",
 )
 EXTENT = Positive("1", _WHY_EXTENT)
-PENALTY = Positive("1", "it is the tangential stiffness of the interface in stick.")
+PENALTY = Positive("1", "the interface has this tangential stiffness in stick.")
 WHY_CELLS = "the body is made of this many elements along and across."
 _CELLS = Count(2, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
-FORCE = Finite("1", "it is the normal force on the plate, negative in tension.", "give 10.")
-ADHESIVE = Flag("it says whether surfaces attract each other.")
-IN_PRELOAD = Flag("it says whether friction acts before the shear.")
+FORCE = Finite("1", "the plate carries this normal force, negative in tension.", "give 10.")
+ADHESIVE = Flag("True lets the surfaces attract each other.")
+IN_PRELOAD = Flag("True lets friction act before the shear.")
 
-_HORIZONTAL = Flag("it says whether the strip is pulled along the plane.", "give True.")
+_HORIZONTAL = Flag("True pulls the strip along the plane.", "give True.")
 # least length of a part of a strip over the whole: nodes closer than 1e-9 count as one. Chosen
 _LEAST_PART = 1e-6
 _MOST_OVERLAP = 2.0 - math.sqrt(3.0)
@@ -75,8 +77,8 @@ _OVERLAP = Positive(
     below=_MOST_OVERLAP,
     needs=f"less than 2 - sqrt(3) = {_MOST_OVERLAP:.6g} [R]",
 )
-_THINNING = Flag("it says whether tractions decrease as surfaces stretch.", "give True.")
-_MATERIAL = Part("it is the constitutive law of the cap.", "leave it out.")
+_THINNING = Flag("True lets tractions decrease as surfaces stretch.", "give True.")
+_MATERIAL = Part("the material is the constitutive law of the cap.", "leave this value out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +138,10 @@ class StripPeeling(SolidSystem):
         rest = self.length - self.adhering
         if self.adhering < _LEAST_PART * self.length or 0.0 < rest < _LEAST_PART * self.length:
             why = "the elements of one strip must not differ so much in length."
-            needs = f"more than {_LEAST_PART:g} of the length, and no less beside it"
+            needs = (
+                f"more than {_LEAST_PART:g} of the length; the remainder is zero, or above the "
+                "same bound"
+            )
             try_ = f"give {0.75 * self.length:g}, or {self.length:g} for the whole length."
             raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
 

@@ -40,10 +40,10 @@ _ALWAYS = -1e300
 
 _ANGLE = Positive("degrees", "the end must move away from the plane.", below=180.0)
 _PRESTRETCH = Finite(
-    "1", "it is the initial stretch; a membrane wrinkles at stretches below 1.", least=1.0
+    "1", "the membrane has this initial stretch, and wrinkles at stretches below 1.", least=1.0
 )
 _CELLS = Count(1, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
-_WIDTH = Flag("it says whether the width is fixed.", "give True.")
+_WIDTH = Flag("True fixes the width.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,8 +112,9 @@ class TapePeeling(SolidSystem):
         if self.prestretch > 1.0 and not acts:
             got = repr(self.model)
             why = (
-                "a membrane has no contact pressure: its gap is at least that of equilibrium, "
-                f"{law.gap_eq:.4g}. Friction that needs pressure would let it contract and slide."
+                "a membrane has no contact pressure: the gap is at least the equilibrium gap "
+                f"{law.gap_eq:.4g}. With friction that needs pressure the tape would contract "
+                "and slide."
             )
             needs = "friction that acts under tension, as EA and DI with mu > 0 and s_cut > 0"
             where = f"{type(self).__name__}.model"

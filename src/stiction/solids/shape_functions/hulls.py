@@ -183,7 +183,10 @@ def refuse(least: Floats, cells: Ints, places: Floats) -> None:
     count = int((~good).sum())
     got = f"{count} folded, inverted or flat cells, the worst is number {int(cells[worst])} "
     got += f"near ({where})"
-    why = "the Jacobian of such a cell is not positive everywhere: it maps two points to one place."
+    why = (
+        "the Jacobian of such a cell is not positive everywhere: the cell maps two points to "
+        "one place."
+    )
     needs = "cells whose nodes run counter-clockwise, with corners below 180 degrees"
     try_ = "move mid-nodes towards the middles of edges, reverse the nodes, or refine the mesh."
     raise ModelError("Mesh.cells", got, needs, why, try_)

@@ -244,7 +244,7 @@ def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bo
         at = nodes[wrong[0] + 1]
         got = f"a corner of {np.degrees(turn[wrong[0]]):.0f} degrees near "
         got += f"({at[0]:.6g}, {at[1]:.6g})"
-        why = "the curve of a spline layer has no corners and would round this one off."
+        why = "the curve of a spline layer has no corners and would round this corner off."
         try_ = "split the boundary there, or use Q1 or Q2."
         needs = "a smooth boundary"
         raise ModelError(f"Mesh.boundaries[{name!r}]", got, needs, why, try_)

@@ -42,9 +42,11 @@ _PART = Part(
     "a swept body consists of a mesh, a material and elements.", "see the docstring of SweptBody."
 )
 _BREAKS = Finite(
-    "m", "they bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
+    "m", "the breaks bound the layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )
-_SHAPE = Part("it maps the points of the swept body.", "leave it out, or give Dome(...).")
+_SHAPE = Part(
+    "the shape maps the points of the swept body.", "leave this value out, or give Dome(...)."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +96,7 @@ class SweptBody(Declared):
         reserved = [name for name in ENDS if name in self.mesh.boundaries]
         if reserved:
             got, needs = f"a boundary {reserved[0]!r}", "names other than 'back' and 'front'"
-            why, try_ = "these are the end faces of the sweep.", "rename the boundary."
+            why, try_ = "'back' and 'front' are the end faces of the sweep.", "rename the boundary."
             raise ModelError("SweptBody.mesh", got, needs, why, try_)
         if isinstance(self.shape, Dome):
             _check_ends(self.shape, self.mesh.points[:, 1])
@@ -148,6 +150,9 @@ def _check_ends(dome: Dome, heights: Floats) -> None:
     given = np.sort([float(dome.base), float(dome.tip[1])])
     if np.abs(given - ends).max() > _SAME * (ends[1] - ends[0]):
         got = f"base {dome.base:.9g} and tip at {dome.tip[1]:.9g} [m]"
-        needs = f"{ends[0]:.9g} and {ends[1]:.9g} [m], the lowest and highest of the section"
+        needs = (
+            f"{ends[0]:.9g} and {ends[1]:.9g} [m], the lowest and highest coordinates of the "
+            "section"
+        )
         why = "one face stays flat, the other becomes a part of a sphere of this radius."
         raise ModelError("Dome", got, needs, why, "give these numbers, in either order.")

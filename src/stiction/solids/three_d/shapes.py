@@ -21,7 +21,7 @@ __all__ = ["BodyShape", "Dome"]
 
 Floats = npt.NDArray[np.float64]
 
-_TIP = Components("m", "it is the apex of the sphere.")
+_TIP = Components("m", "the apex of the sphere is at this point.")
 _RADIUS = Positive(
     "m", "the face becomes a part of a sphere.", "leave `shape` out for a flat face."
 )

@@ -190,15 +190,17 @@ def continue_cycle(
     Verified by: tests/exact/test_cycle_branches.py::test_boundary_of_stops
     """
     where = "continue_cycle"
-    why, try_ = "it limits the work.", "leave it out."
+    why, try_ = "this number bounds the work.", "leave this value out."
     whole(f"{where}.max_orbits", max_orbits, least=2, most=_MOST_ORBITS, why=why, try_=try_)
     why = "a step has a positive length."
-    number(f"{where}.step", step, rule="positive", why=why, try_="leave it out.")
+    number(f"{where}.step", step, rule="positive", why=why, try_="leave this value out.")
     given: object = cycle
     if isinstance(given, Bifurcation):
         if checkpoint is not None:
             needs, why = "no checkpoint", "a curve in two parameters has no state to resume from."
-            raise ModelError(f"{where}.checkpoint", "one", needs, why, "leave it out.")
+            raise ModelError(
+                f"{where}.checkpoint", "a checkpoint", needs, why, "leave this value out."
+            )
         names, spans = two_of(given.cycle, parameter, span)
         return bifurcation_curve(given, names, spans, step, max_orbits)
     if not isinstance(given, Cycle):

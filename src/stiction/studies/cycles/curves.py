@@ -154,7 +154,10 @@ def bifurcation_curve(
         solved, u = one.equations
         problem, u = solved.with_limits(u, parameters, spans)
     else:
-        needs, why = "a bifurcation whose equations were solved", "the curve begins at a solution."
+        needs, why = (
+            "a bifurcation whose equations were solved",
+            "the curve begins at a solution of these equations.",
+        )
         try_ = "take a fold, flip, Neimark-Sacker or sliding bifurcation of a flow."
         raise SolveError(explain("continue_cycle", f"a {one.kind}", needs, why, try_))
     start = _started(problem, u)

@@ -197,18 +197,24 @@ def find_cycle(
         needs, why = "a system with derivatives", "shooting needs the derivatives of runs."
         try_ = "use a system such as PiecewiseSmooth or Chain."
         raise ModelError(f"{where}.system", type(system).__name__, needs, why, try_)
-    n, why = len(system.start_names), "it is the number of nodes of shooting."
-    whole(f"{where}.nodes", nodes, least=1, most=_MOST_NODES, why=why, try_="leave it out.")
+    n, why = len(system.start_names), "shooting divides the orbit at this many nodes."
+    whole(f"{where}.nodes", nodes, least=1, most=_MOST_NODES, why=why, try_="leave this value out.")
     if period is not None and not callable(period):
-        why, try_ = "it is the period of the force.", "leave it out for an autonomous system."
+        why, try_ = (
+            "the force repeats after this period.",
+            "leave this value out for an autonomous system.",
+        )
         period = number(f"{where}.period", period, rule="positive", why=why, try_=try_)
     if callable(period):
         why, try_ = (
-            "it is the period of the force.",
+            "the force repeats after this period.",
             "return a number in the system's unit of time.",
         )
         number(f"{where}.period(system)", period(system), rule="positive", why=why, try_=try_)
-    why, try_ = "it is the duration of a first run.", "leave it out, or for example 60.0."
+    why, try_ = (
+        "a first run of this duration approaches the orbit.",
+        "leave this value out, or for example 60.0.",
+    )
     settle = number(f"{where}.settle", settle, rule="nonnegative", why=why, try_=try_)
     if isinstance(guess, Cycle):
         if guess.state.size != n:
@@ -462,9 +468,9 @@ def _around_states(system: Any, method: Any, guess: Any, period: Period) -> tupl
     if period is None or size != n or not 0 < k <= _MOST_NODES:
         got = f"{k} x {size} values{'' if period else ' and no period'}"
         needs = f"1 to {_MOST_NODES} rows of {n} states and the period of a force"
-        why = "they are the nodes of the orbit at equal intervals of the period."
+        why = "the rows are the nodes of the orbit at equal intervals of the period."
         raise ModelError(where, got, needs, why, "give `period`, or one state.")
-    why, try_ = "they are states near the orbit.", f"give {n} numbers in each row."
+    why, try_ = "the rows are states near the orbit.", f"give {n} numbers in each row."
     nodes = numbers(where, np.ravel(guess), per="state", why=why, try_=try_).reshape(k, n)
     length = float(period(system) if callable(period) else period)
     return around(system, method, np.arange(k + 1) / k, nodes, period, length)

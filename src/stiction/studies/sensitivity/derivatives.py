@@ -290,6 +290,6 @@ def _unknown(name: str, names: Sequence[str]) -> ModelError:
         "sensitivities",
         repr(name),
         "one of " + ", ".join(names[:20]) + (" ..." if len(names) > 20 else ""),
-        "these are the quantities and directions of the run.",
+        "a run has these quantities and directions.",
         nearest(name, names),
     )

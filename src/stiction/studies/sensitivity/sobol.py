@@ -50,7 +50,7 @@ def sobol_indices(
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259; scipy.stats.sobol_indices.
     Verified by: tests/unit/studies/test_sensitivity.py::test_indices_of_a_known_function
     """
-    why, try_ = "intervals come from resampling.", "leave it out."
+    why, try_ = "intervals come from resampling.", "leave this value out."
     whole("sobol_indices.resamples", resamples, least=2, most=1_000_000, why=why, try_=try_)
     why = "the same seed repeats the bootstrap."
     whole("sobol_indices.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)

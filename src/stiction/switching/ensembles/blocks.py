@@ -197,7 +197,7 @@ def _grid(task: Task) -> Grid:
 def _workers(system: SwitchingSystem, workers: int | None) -> int:
     """Return the number of threads."""
     if workers is not None:
-        why, try_ = "it counts threads.", "leave it out."
+        why, try_ = "this is the number of threads.", "leave this value out."
         whole("ensemble.workers", workers, least=1, most=4096, why=why, try_=try_)
     # NumPy fallbacks hold the interpreter lock: threads do not run in parallel
     if not system.compiled.parallel or mode() == "plain":

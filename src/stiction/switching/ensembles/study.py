@@ -54,14 +54,14 @@ DEFAULT = EventDriven(rtol=1e-8)
 
 _END = Finite(
     "",
-    "it is the end of a grid.",
+    "low and high are the ends of the grid.",
     "for example low=(0.0, -1.2), high=(0.4, -0.8).",
     per="axis",
     size=2,
 )
 _INTERVAL = Positive(
     "",
-    "it is the time between two samples of the state.",
+    "the state is sampled at this interval of time.",
     "give a tenth of the time that a trajectory needs to pass through a cell.",
 )
 
@@ -112,7 +112,7 @@ class Occupation(Declared):
                 "Occupation.bins",
                 count,
                 least=1,
-                why="it counts cells.",
+                why="each axis has a number of cells.",
                 try_="for example bins=(100, 100).",
             )
         # memory: each block of starts has its own grid before their sum
@@ -217,7 +217,7 @@ class EnsembleResult:
                     "EnsembleResult.ended",
                     repr(end),
                     "one of " + ", ".join(dict.fromkeys(self.ends)),
-                    "these are the ends of a trajectory.",
+                    "a trajectory has one of these ends.",
                     "see `ends`.",
                 )
         good = np.array([end in ends for end in self.ends])
@@ -237,7 +237,7 @@ class EnsembleResult:
                 "EnsembleResult.return_times",
                 repr(kind),
                 "one of " + ", ".join(self.kinds),
-                "these are the kinds of events.",
+                "an event has one of these kinds.",
                 "see `kinds`.",
             )
         return self.first[:, self.kinds.index(kind)].copy()
@@ -419,7 +419,7 @@ def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: 
             f"an array of shape {given.shape}",
             f"1, -1, 0 or NaN in the shape ({n_starts}, {m})",
             "each start has one sign per surface.",
-            "leave it out for the admissible signs.",
+            "leave this value out for the admissible signs.",
         )
     return given
 

@@ -126,13 +126,13 @@ def continue_equilibrium(
     Verified by: tests/exact/test_equilibria_of_flows.py::test_branches_of_linear_flows
     """
     where = "continue_equilibrium"
-    why, try_ = "it bounds the work.", "leave it out."
+    why, try_ = "this number bounds the work.", "leave this value out."
     whole(f"{where}.max_points", max_points, least=2, most=_MOST_POINTS, why=why, try_=try_)
     why = "a step has a positive arclength."
     number(f"{where}.step", step, rule="positive", why=why, try_=try_)
     given: object = point
     if not isinstance(given, Equilibrium):
-        needs, why = "an Equilibrium", "the branch begins there."
+        needs, why = "an Equilibrium", "the branch begins at an equilibrium."
         try_ = "give point=find_equilibrium(system, ...)."
         raise ModelError(f"{where}.point", type(given).__name__, needs, why, try_)
     why, try_ = "the branch ends at these values.", "for example span=(0.1, 0.5)."

@@ -178,7 +178,7 @@ class Balance:
                 "find_equilibrium",
                 "fields that are not finite",
                 "fields that are defined near the equilibrium",
-                "Newton's method evaluates them there.",
+                "Newton's method evaluates the fields near the guess.",
                 "take another guess.",
             )
         return found
@@ -275,7 +275,7 @@ def find_equilibrium(
         needs, why = "a flow that does not depend on time", "an equilibrium is a constant state."
         try_ = "leave the time out of the functions, or use find_cycle."
         raise ModelError(f"{where}.system", "a flow with a clock", needs, why, try_)
-    why, try_ = "it is the state at which the search starts.", f"give {n} numbers."
+    why, try_ = "the search starts at this state.", f"give {n} numbers."
     x = numbers(f"{where}.guess", guess, size=n, per="state", why=why, try_=try_)
     if mode is None:
         h = system.surfaces_at(x)
@@ -286,7 +286,7 @@ def find_equilibrium(
         words = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
         if len(words) != m or any(word not in [*MODES] for word in words):
             needs, why = f"{m} of '+', '-' and 'slide'", "each surface has a mode."
-            raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave it out.")
+            raise ModelError(f"{where}.mode", repr(mode), needs, why, "leave this value out.")
         sides = np.array([MODES[word] for word in words])
     problem = Balance(system, sides)
     u = _solved(problem, np.concatenate([x, np.zeros(problem.sliding.size)]))
@@ -296,7 +296,7 @@ def find_equilibrium(
         got += str(found.multipliers.tolist())
         needs = "an equilibrium in the region of its mode"
         why = "the field that vanishes there belongs to another mode."
-        raise SolveError(explain(where, got, needs, why, "try another mode."))
+        raise SolveError(explain(where, got, needs, why, "give another mode."))
     return found
 
 

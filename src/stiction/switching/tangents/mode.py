@@ -132,7 +132,7 @@ class ModeFlow:
                     "tangents.to",
                     repr(name),
                     "one of " + ", ".join(every),
-                    "these are the components of the initial state.",
+                    "the initial state has these components.",
                     nearest(name, every),
                 )
         parameters = [name for name, seed in zip(names, seeds, strict=True) if seed < 0]

@@ -475,7 +475,9 @@ class _Tangent(ModeFlow):
         x, t, m = step.state, step.time, self.flow.sides.size
         if not abs(rate) > _TANGENTIAL * speed:
             kind = "grazing" if what < m and self.flow.sides[what] != 0.0 else "fold"
-            self._fail(t, kind, f"rate of the event function {rate:.2g}, tangential to rounding")
+            self._fail(
+                t, kind, f"the event function has the rate {rate:.2g}, which is zero up to rounding"
+            )
             return
         if what >= m or self.flow.sides[what] == 0.0 or abs(rate) > _SLOW * speed:
             return
@@ -527,7 +529,7 @@ class _Tangent(ModeFlow):
         error = self.tol * float(np.abs(carried) @ sizes) / float(np.hypot(up, down))
         if not error < _UNRESOLVED:
             reason = f"the orbit passes a two-fold at a distance that errors change by {error:.2g}"
-            self._fail(time, "two-fold", f"{reason} of it")
+            self._fail(time, "two-fold", f"{reason} of this distance")
 
     def _check_end(self, x: Floats, rate: Floats) -> None:
         """Record a failure if the run ends within the error of an event at which x' changes."""

@@ -331,7 +331,7 @@ def continue_boundary(
     _check_steps(where, make_system, step, max_points)
     if boundary not in list(BOUNDARIES):
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
-        why = "these are the boundaries between the cases of two-folds."
+        why = "the cases of two-folds have these boundaries."
         try_ = nearest(str(boundary), BOUNDARIES)
         raise ModelError(f"{where}.boundary", repr(boundary), needs, why, try_)
     box = _spans(where, spans, start, 2)
@@ -470,12 +470,15 @@ def _first_two_fold(
 def _check_steps(where: str, make_system: object, step: float, max_points: int) -> None:
     """Refuse arguments of a continuation that are not admissible."""
     if not callable(make_system):
-        needs, why = "a function of the parameters", "it makes the system for their values."
+        needs, why = (
+            "a function of the parameters",
+            "the function makes the system for values of the parameters.",
+        )
         try_ = "for example lambda p: NormalForm(p, -1.5)."
         raise ModelError(f"{where}.make_system", repr(make_system), needs, why, try_)
-    why, try_ = "it is the distance between points of the curve.", "for example 0.05."
+    why, try_ = "neighbouring points of the curve are at this distance.", "for example 0.05."
     number(f"{where}.step", step, rule="positive", why=why, try_=try_)
-    why, try_ = "it bounds the work.", "for example 400."
+    why, try_ = "this number bounds the work.", "for example 400."
     whole(f"{where}.max_points", max_points, least=2, most=10_000_000, why=why, try_=try_)
 
 
@@ -489,7 +492,8 @@ def _spans(where: str, spans: Sequence[object], start: Sequence[object], count: 
             raise ModelError(f"{where}.{name}", repr(given), needs, why, try_)
     ends = [numbers(f"{where}.span", s, size=2, per="end", why=why, try_=try_) for s in spans]
     at = numbers(
-        f"{where}.start", start, size=len(ends), per="parameter", why="the curve begins there.",
+        f"{where}.start", start, size=len(ends), per="parameter", why="the curve begins at these "
+        "parameters.",
         try_="give one number per parameter.",
     )  # fmt: skip
     box = np.stack(ends)

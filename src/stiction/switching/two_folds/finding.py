@@ -60,7 +60,7 @@ def two_fold(
     """
     where = "two_fold"
     checked_system(where, system, surface)
-    why, try_ = "it is the state at which the search starts.", "give one number per state."
+    why, try_ = "the search starts at this state.", "give one number per state."
     n = system.compiled.n
     x = numbers(f"{where}.guess", guess, size=None, per="state", why=why, try_=try_)
     if x.size != n:
@@ -68,8 +68,8 @@ def two_fold(
         raise ModelError(f"{where}.guess", got, f"{n} values, one per state", why, try_)
     probe = Probe(system, surface, sides_at(system, x))
     if not np.isfinite(probe.values(x[None, :])).all():
-        got, needs = "fields that are not finite there", "a guess where both fields are finite"
-        why = "Newton's method needs their values."
+        got, needs = "a guess where a field is not finite", "a guess where both fields are finite"
+        why = "Newton's method needs the values of both fields."
         raise ModelError(f"{where}.guess", got, needs, why, "take another guess.")
     result = search(probe, x)
     if not result.solved:
@@ -116,15 +116,18 @@ def all_two_folds(
     where = "all_two_folds"
     checked_system(where, system, surface)
     size = system.compiled.n
-    why, try_ = "they are the corners of the box to search.", "give one number per state."
+    why, try_ = (
+        "lower and upper are the corners of the box to search.",
+        "give one number per state.",
+    )
     low = numbers(f"{where}.lower", lower, size=size, per="state", why=why, try_=try_)
     high = numbers(f"{where}.upper", upper, size=size, per="state", why=why, try_=try_)
     if not (low < high).all():
         got, needs = f"{low.tolist()} and {high.tolist()}", "lower < upper in every state"
-        raise ModelError(where, got, needs, why, "exchange them.")
+        raise ModelError(where, got, needs, why, "exchange the two corners.")
     why, try_ = "each search starts at a random state.", "for example 100."
     n = whole(f"{where}.n", n, least=1, each=8.0 * size, why=why, try_=try_)
-    why = "it makes the random starts repeatable."
+    why = "the same seed repeats the random starts."
     seed = whole(f"{where}.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     starts = np.random.default_rng(seed).uniform(low, high, size=(n, size))
     results: list[TwoFold] = []
@@ -155,7 +158,7 @@ def described(probe: Probe, result: Search) -> TwoFold:
     speeds = [float(np.linalg.norm(f / probe.scale)) for f in (plus, minus)]
     steep = float(np.linalg.norm(probe.system.gradient(x)[probe.surface] * probe.scale))
     size, at = float(np.abs(k).max()), f"at x = {x.tolist()}"
-    why = "otherwise K_ab do not determine the local flow."
+    why = "the numbers K_ab determine the local flow of such fields only."
     got = ""
     around = _speeds_around(probe, x) * float(np.linalg.norm(1.0 + np.abs(x / probe.scale)))
     if (np.array(speeds) <= _FLAT * around).any():
@@ -191,7 +194,7 @@ def checked_system(where: str, system: object, surface: object) -> None:
         why = "h = L+ = L- = 0 are three equations, so that two states have no two-fold in general."
         got = f"a system of {c.n} states"
         raise ModelError(where, got, "at least 3 states", why, "look for folds instead.")
-    why, try_ = "surfaces are counted from 0.", "give 0 for the first."
+    why, try_ = "surfaces are counted from 0.", "give 0 for the first surface."
     index = whole(f"{where}.surface", surface, least=0, why=why, try_=try_)
     if index >= c.m:
         needs = f"a whole number below {c.m}"
@@ -208,6 +211,6 @@ def _no_two_fold(result: Search) -> str:
     if h <= small and min(up, down) <= small:
         side, other = ("f+", "f-") if up <= down else ("f-", "f+")
         got = f"a fold of {side} alone ({end})"
-        why = f"{side} is tangent to the surface there, but {other} is not."
+        why = f"{side} is tangent to the surface at this point, but {other} is not."
     try_ = "take a nearer guess, or search a box by all_two_folds."
     return explain("two_fold", got, "a point with h = L+ = L- = 0", why, try_)

@@ -415,7 +415,7 @@ class TwoFold(Record):
         Source: formulas sheet of the wheel paper, section 5; exact for `NormalForm`.
         Verified by: tests/unit/switching/two_folds/test_finding.py::test_arrival_time
         """
-        why, try_ = "it is the initial state of the orbit.", "give one number per state."
+        why, try_ = "the orbit starts at this state.", "give one number per state."
         point = numbers(
             "TwoFold.arrival_time", x, size=self.x.size, per="state", why=why, try_=try_
         )

@@ -58,7 +58,7 @@ def spiral(J1: float, J2: float) -> Spiral:
     (5.0, -0.4)
     """
     for name, value in (("J1", J1), ("J2", J2)):
-        why = "it is the slope of one field relative to the other."
+        why = "J1 and J2 are slopes of one field relative to the other."
         number(f"spiral.{name}", value, rule="finite", why=why, try_="give -1.2 and -1.5.")
     product = J1 * J2
     if J1 >= 0.0 or J2 >= 0.0 or product <= 1.0:

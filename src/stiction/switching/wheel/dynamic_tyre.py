@@ -47,13 +47,13 @@ Floats = npt.NDArray[np.float64]
 _CLOSED = 1e-2
 # largest displacement of a tread, over that at which an element breaks loose
 _BROKEN = 1.01
-_TRY = "see the docstring of the class for the meaning and the unit."
+_TRY = "see the docstring of DynamicTyreWheel for the meaning and the unit."
 _WHY_POSITIVE = "the equations of motion need a positive value."
-_WHY_NONNEGATIVE = "it is a damping coefficient, or the relaxation length of a string."
-_WHY_FINITE = "the equations of motion use it."
+_WHY_NONNEGATIVE = "damping coefficients and relaxation lengths are not negative."
+_WHY_FINITE = "the equations of motion need a finite value."
 _ANGLE = Positive(
     "rad",
-    "slip begins at an angle below pi/2, and friction in slip is at most that in stick.",
+    "slip begins at an angle below pi/2, and friction in slip does not exceed friction in stick.",
     "give a smaller number.",
     most=1.5,
 )
@@ -191,7 +191,9 @@ class DynamicTyreWheel(Declared):
     kinetic_ratio: Annotated[float, Positive("1", _ANGLE.why, _ANGLE.try_, most=1.0)] = 2.0 / 3.0
     relaxation: Annotated[float, NonNegative("m", _WHY_NONNEGATIVE, _TRY)] = 0.0
     string_angle: Annotated[float | None, _ANGLE] = None
-    turn_slip: Annotated[bool, Flag("turning moves the tread or not.", "give False.")] = False
+    turn_slip: Annotated[
+        bool, Flag("True lets turning of the wheel move the tread.", "give False.")
+    ] = False
     nodes: Annotated[int, _NODES] = 48
 
     @property
@@ -223,7 +225,7 @@ class DynamicTyreWheel(Declared):
         """
         from stiction.switching.wheel.dynamic_tyre_kernels import drive
 
-        why, try_ = "it is a velocity of the contact.", "for example steady(0.01, 1.0)."
+        why, try_ = "h and g are velocities of the contact.", "for example steady(0.01, 1.0)."
         h, g = (number(f"steady.{k}", v, why=why, try_=try_) for k, v in (("h", h), ("g", g)))
         string, (force, moment) = self.string, self.scales
         angle = np.arctan2(drive(self._parameters(1.0, 1.0), h, g), abs(g))
@@ -263,9 +265,17 @@ class DynamicTyreWheel(Declared):
 
         state, when = _checked(start, times)
         step = self.fastest_step if longest_step is None else longest_step
-        name, why, try_ = "integrate.longest_step", "time advances by it.", "leave it out."
+        name, why, try_ = (
+            "integrate.longest_step",
+            "time advances by at most this step.",
+            "leave this value out.",
+        )
         step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
-        name, why, try_ = "integrate.max_steps", "it bounds the work.", "give a larger number."
+        name, why, try_ = (
+            "integrate.max_steps",
+            "this number bounds the work.",
+            "give a larger number.",
+        )
         least = whole(name, max_steps, least=1, why=why, try_=try_)
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
@@ -346,19 +356,25 @@ class DynamicTyreWheel(Declared):
             tread = Tread(np.zeros(size), np.zeros(size))
         given: object = tread
         if not isinstance(given, Tread):
-            why, try_ = "it is the state of the tread.", "give the `tread` of a motion."
+            why, try_ = (
+                "a motion starts from a state of the tread.",
+                "give the `tread` of a motion.",
+            )
             raise ModelError("integrate.tread", repr(tread), "a Tread", why, try_)
-        why, try_ = "it has one number per element.", "give the tread of an equal number of nodes."
+        why, try_ = (
+            "a tread has one number per element.",
+            "give the tread of an equal number of nodes.",
+        )
         q, slip = (
             numbers(f"integrate.tread.{name}", value, size=size, why=why, try_=try_)
             for name, value in (("displacement", tread.displacement), ("slip", tread.slip))
         )
-        name, why = "integrate.tread", "these are the states of a tread."
+        name, why = "integrate.tread", "a tread has only such states."
         try_ = "give the tread of a motion of the same wheel."
         breaks = 1.0 / self.string.stiffness
         if not (np.isin(slip, (-1.0, 0.0, 1.0)).all() and (np.abs(q) <= _BROKEN * breaks).all()):
             needs = f"slip -1, 0 or 1, and displacements up to {breaks:.6g} m"
-            raise ModelError(name, "other numbers", needs, why, try_)
+            raise ModelError(name, "a state with other numbers", needs, why, try_)
         patch = Patch.table()
         patch[0].offset = number(f"{name}.offset", tread.offset, why=why, try_=try_)
         if not 0.0 <= patch[0].offset <= 1.0:
@@ -383,7 +399,7 @@ def _checked(start: object, times: object) -> tuple[Floats, Floats]:
         times,
         per="time to save",
         unit="s",
-        why="the motion is saved there.",
+        why="the motion is saved at these times.",
         try_="for example numpy.linspace(0.0, 0.5, 200).",
     )
     if np.any(np.diff(when) <= 0.0):
@@ -451,10 +467,13 @@ def sensitivity(
     """
     why, each = "each copy is one motion.", 100.0 * max(np.size(times), 1)
     whole("sensitivity.copies", copies, least=1, each=each, why=why, try_="give 6.")
-    why = "it makes draws repeatable."
+    why = "the same seed repeats the random directions."
     whole("sensitivity.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 1.")
     for name, value in (("exit_speed", exit_speed), ("apart", apart)):
-        why, try_ = "it is compared with a speed or a distance.", "give 0.001."
+        why, try_ = (
+            "a speed or a distance of the motions is compared with this value.",
+            "give 0.001.",
+        )
         number(f"sensitivity.{name}", value, rule="positive", why=why, try_=try_)
     if np.size(times) < 2:
         why, try_ = "motions diverge over time.", "for example numpy.linspace(0.0, 0.5, 200)."
@@ -465,7 +484,7 @@ def sensitivity(
         "sensitivity.displacements",
         displacements,
         rule="positive",
-        why="it is the distance of a copy from the start.",
+        why="a copy starts at this distance from the start.",
         try_="for example (1e-6, 1e-8).",
     )
     directions = rng.normal(size=(copies, 3))
@@ -551,7 +570,10 @@ def lyapunov_exponent(
     why, try_ = "rates are averaged over windows.", "give 200."
     whole("lyapunov_exponent.windows", windows, least=1, most=10_000_000, why=why, try_=try_)
     for name, value in (("window", window), ("displacement", displacement)):
-        why, try_ = "growth is measured over it.", "leave it out."
+        why, try_ = (
+            "growth is measured over this window and from this displacement.",
+            "leave this value out.",
+        )
         number(f"lyapunov_exponent.{name}", value, rule="positive", why=why, try_=try_)
     state = _checked(start, [0.0, window])[0]
     direction = np.full(3, np.sqrt(1.0 / 3.0))

@@ -80,17 +80,27 @@ def escaping_points(
     (1, 3)
     """
     wheel.only_for_the_paper_law("escaping_points")
-    why = "it makes random points repeatable."
+    why = "the same seed repeats the random points."
     whole("escaping_points.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
     why = "the region is sampled by random points."
     whole("escaping_points.count", count, least=1, each=200.0, why=why, try_="1000.")
     for value in (r_low, r_high):
         number(
-            "escaping_points.r", value, unit="m", why="it bounds r.", try_="give 0.152 and 0.186."
+            "escaping_points.r",
+            value,
+            unit="m",
+            why="the points lie between two values of r.",
+            try_="give 0.152 and 0.186.",
         )
     if not r_low < r_high:
         got, needs = f"{r_low!r} and {r_high!r}", "r_low < r_high"
-        raise ModelError("escaping_points.r", got, needs, "they bound r.", "exchange them.")
+        raise ModelError(
+            "escaping_points.r",
+            got,
+            needs,
+            "the points lie between two values of r.",
+            "exchange r_low and r_high.",
+        )
     if abs(wheel.params[0].sin) < 1e-12:
         raise _none(r_low, r_high, "sin(gamma) = 0, where h = 0 does not determine v")
     r = np.linspace(r_low, r_high, 202)[:-1]
@@ -165,7 +175,7 @@ def funnel_exits(
             "funnel_exits",
             f"none of {count} points comes from a two-fold, for r in [{r_low:.6g}, {r_high:.6g})",
             "points of an escaping region whose orbits come from a two-fold",
-            "these are the exits.",
+            "the exits are points of this kind.",
             "take more points, or r closer to that of a two-fold of case 1.",
         )
     return Escapes(x[from_two_fold].copy(), -ends.time[from_two_fold], float(from_two_fold.mean()))

@@ -38,12 +38,15 @@ Flags = npt.NDArray[np.bool_]
 # a start off the surface, from which the wheel slips, slides and reaches the two-fold
 _START = (0.2, 0.1, -0.95)
 
-_TRY = "leave it out for the paper's value."
-_WHY_LINE = "it is a place on the line h = g = 0."
-_FORM = Flag("it chooses one of two forms of the equations.", "leave it out for the paper's form.")
+_TRY = "leave this value out for the paper's value."
+_WHY_LINE = "positions are taken on the line h = g = 0."
+_FORM = Flag(
+    "the flag chooses one of two forms of the equations.",
+    "leave this value out for the paper's form.",
+)
 _TYRE = Part(
-    "it gives the force and the moment on the wheel.",
-    "leave it out for the paper's law.",
+    "the tyre gives the force and the moment on the wheel.",
+    "leave this value out for the paper's law.",
     "None, a SimplifiedTyre or a StretchedString",
 )
 
@@ -97,20 +100,20 @@ class WheelOnTurntable(SwitchingSystem):
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
     """
 
-    d: Annotated[float, Finite("m", "it is the distance of the slit from the axis.", _TRY)] = 1.0
+    d: Annotated[float, Finite("m", "the slit is at this distance from the axis.", _TRY)] = 1.0
     m: Annotated[float, Positive("kg", "a slider without mass has no acceleration.", _TRY)] = 1.0
     c1: Annotated[float, NonNegative("N m s", "a damper dissipates energy.", _TRY)] = 1e-3
     c2: Annotated[float, NonNegative("N s/m", "a damper dissipates energy.", _TRY)] = 1e-3
     beta: Annotated[float, Positive("m", "the disk has a moment of inertia m beta^2.", _TRY)] = 0.05
-    r0: Annotated[float, Finite("m", "it is where the spring is unstressed.", _TRY)] = 0.1
-    omega0: Annotated[float, Finite("rad/s", "it is the speed of the turntable.", _TRY)] = -1.0
-    mu: Annotated[float, Positive("N", "it is the friction force at h = 0.", _TRY)] = 1.0
-    gamma: Annotated[float, Finite("rad", "it is the angle of the wheel to the slit.", _TRY)] = (
+    r0: Annotated[float, Finite("m", "the spring is unstressed at r = r0.", _TRY)] = 0.1
+    omega0: Annotated[float, Finite("rad/s", "the turntable rotates at this rate.", _TRY)] = -1.0
+    mu: Annotated[float, Positive("N", "mu is the friction force at h = 0.", _TRY)] = 1.0
+    gamma: Annotated[float, Finite("rad", "gamma is the angle of the wheel to the slit.", _TRY)] = (
         -0.75 * math.pi
     )
-    kappa: Annotated[float, Positive("m", "it is moment over force at h = 0.", _TRY)] = (
-        0.272411537140620278
-    )
+    kappa: Annotated[
+        float, Positive("m", "kappa is the moment divided by the force at h = 0.", _TRY)
+    ] = 0.272411537140620278
     k2: Annotated[float, NonNegative("N/m", "the spring pulls the slider back.", _TRY)] = (
         2.22709922538860144
     )
@@ -139,7 +142,7 @@ class WheelOnTurntable(SwitchingSystem):
                 raise ModelError(
                     f"WheelOnTurntable.{name}",
                     f"{mine!r} beside a tyre with {name} = {given!r}",
-                    "one number",
+                    "one value of this number",
                     "the tyre defines the friction law, including this number.",
                     f"leave {name} out; the value of the tyre is used.",
                 )
@@ -305,13 +308,13 @@ class WheelOnTurntable(SwitchingSystem):
         Verified by: tests/unit/switching/wheel/test_model.py::test_at_two_fold
         """
         name = "WheelOnTurntable.at_two_fold"
-        why, try_ = "it is a state of the two-fold.", "for example 0.1859 and -1.037."
+        why, try_ = "r* and omega* are the state at the two-fold.", "for example 0.1859 and -1.037."
         r = number(f"{name}.r_star", r_star, unit="m", why=why, try_=try_)
         omega = number(f"{name}.omega_star", omega_star, unit="rad/s", why=why, try_=try_)
         for field in {"kappa", "k2"} & others.keys():
             why = "the two-fold determines kappa and k2."
             raise ModelError(
-                f"{name}.{field}", repr(others[field]), "no value", why, "leave it out."
+                f"{name}.{field}", repr(others[field]), "no value", why, "leave this value out."
             )
         wheel = cls(**others)
         wheel.only_for_the_paper_law("at_two_fold")

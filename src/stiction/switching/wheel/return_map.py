@@ -135,11 +135,11 @@ def line_return(
     given: object = direction
     if not isinstance(given, LineExit):
         needs = "one of " + ", ".join(map(str, LineExit))
-        why, try_ = "all orbits leave the line in it.", "give LineExit.SLIP_MINUS."
+        why, try_ = "all orbits leave the line in this direction.", "give LineExit.SLIP_MINUS."
         raise ModelError("line_return.direction", repr(direction), needs, why, try_)
-    why, try_ = "it bounds the time until the return.", "give 500."
+    why, try_ = "an orbit must return before this time.", "give 500."
     number("line_return.t_end", t_end, rule="positive", why=why, try_=try_)
-    why, try_ = "it is the time of sliding before an escape.", "give 0.0."
+    why, try_ = "an orbit slides for this time before it escapes.", "give 0.0."
     number("line_return.dwell", dwell, rule="nonnegative", why=why, try_=try_)
     if side not in (1.0, -1.0):
         why = "an escape ends on one side of h = 0."
@@ -149,7 +149,7 @@ def line_return(
         np.atleast_1d(r),
         per="point",
         unit="m",
-        why="each is a position on the line.",
+        why="each number is a position r on the line.",
         try_="for example np.linspace(0.16, 0.18, 100).",
     ).copy()
     exits = np.full(points.size, direction.value, dtype=np.int64)
@@ -208,7 +208,14 @@ class RandomExit(Rule):
     hazard : rate at which a slide in the escaping region ends [1 / time unit], > 0
     """
 
-    hazard: Annotated[float, Positive("", "it is a rate.", "1.0 for a mean time of one.")] = 1.0
+    hazard: Annotated[
+        float,
+        Positive(
+            "",
+            "a slide in the escaping region ends at this rate.",
+            "give 1.0 for a mean time of one.",
+        ),
+    ] = 1.0
 
     def choose(self, existing: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return random exit directions, and times and sides for those that escape."""
@@ -310,13 +317,16 @@ def line_orbits(
     wheel.only_for_the_paper_law("line_orbits")
     given: object = rule
     if not isinstance(given, Rule):
-        why, try_ = "it selects an exit direction at each return.", "give AlwaysSlip()."
+        why, try_ = "the rule selects an exit direction at each return.", "give AlwaysSlip()."
         raise ModelError("line_orbits.rule", repr(rule), "a Rule", why, try_)
-    why = "it makes random choices repeatable."
+    why = "the same seed repeats the random choices."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
-    why, each = "orbits are followed over them.", 64.0 * max(np.size(r), 1)
+    why, each = "orbits are followed over this many returns.", 64.0 * max(np.size(r), 1)
     whole("line_orbits.returns", returns, least=1, each=each, why=why, try_="20.")
-    why, try_ = "each is a position on the line.", "for example np.linspace(0.16, 0.18, 100)."
+    why, try_ = (
+        "each number is a position r on the line.",
+        "for example np.linspace(0.16, 0.18, 100).",
+    )
     points = numbers(
         "line_orbits.r", np.atleast_1d(r), per="orbit", unit="m", why=why, try_=try_
     ).copy()

@@ -511,8 +511,16 @@ UP = [0.0, 0.0, 1.0]
         (BAR, [B.SpatialHinge(1, 2, axis=UP), B.SpatialHinge(1, 2, [0.0, 0.0, 0.3])], "lock"),
         (BAR, [B.SpatialHinge(1, 2), B.SpatialHinge(1, 2, [0.5, 0.0, 0.0])], "lock the bodies"),
         (BAR, [B.SpatialHinge(1, 2, axis=UP)] * 2, "ball joints in place of pins"),
-        (BAR, [B.SpatialHinge(1, 2, [1e308, 0.0, 0.0], axis=UP)], "too far from its parts"),
-        (BAR, [B.SpatialHinge(1, 2, [1e200, 0.0, 0.0], axis=UP)], "too far from its parts"),
+        (
+            BAR,
+            [B.SpatialHinge(1, 2, [1e308, 0.0, 0.0], axis=UP)],
+            "too far from the parts that it joins",
+        ),
+        (
+            BAR,
+            [B.SpatialHinge(1, 2, [1e200, 0.0, 0.0], axis=UP)],
+            "too far from the parts that it joins",
+        ),
         (BAR, [B.SpatialHinge(1, 3)], "numbers up to 2"),
         (BAR, [B.SpatialHinge(1, 2, axis=UP, law=st.Coulomb(0.2))], "a radius > 0"),
         (BAR, [B.Hinge(1, 2)], "needs SpatialHinge objects"),

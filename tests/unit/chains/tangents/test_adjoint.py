@@ -119,7 +119,7 @@ def test_what_has_no_adjoint_is_refused():
     plain = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), v0=1.0)
     with pytest.raises(st.ModelError, match="no adjoint"):
         plain.gradients(st.ThetaStepper(step=0.1), SPAN, ["x[0]"], ["mass[0]"])
-    with pytest.raises(st.ModelError, match="at the end, and the times of events"):
+    with pytest.raises(st.ModelError, match="at the end, and of times of events"):
         plain.gradients(None, SPAN, ["friction_heat[0]"], ["mass[0]"])
     # a list of the names that is cut says so
     with pytest.raises(st.ModelError, match=r"v\[7\] \.\.\."):

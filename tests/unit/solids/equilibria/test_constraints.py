@@ -204,7 +204,9 @@ def test_sums_of_a_contradiction_are_the_given_ones():
 
 def test_terms_that_cancel_to_rounding():
     terms = [Term(Nearest(0, (2.0, 1.0)), 1, factor) for factor in (0.1, 0.2, -0.3)]
-    with pytest.raises(ModelError, match=r"(?s)Linear\.terms.*it constrains no displacement"):
+    with pytest.raises(
+        ModelError, match=r"(?s)Linear\.terms.*the condition constrains no displacement"
+    ):
         solved(rectangle(2.0, 1.0, (4, 2)), [Fixed(Boundary(0, "left")), Linear(terms)])
 
 

@@ -122,7 +122,7 @@ class StringData(RunData):
                     "plot.field",
                     repr(name),
                     "u or v",
-                    "these are the two strings.",
+                    "the two strings are named u and v.",
                     nearest(str(name), tuple(STRINGS)),
                 )
         return names

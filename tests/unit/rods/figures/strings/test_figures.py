@@ -127,7 +127,7 @@ def test_field_shows_the_saved_waves(run):
 
 @pytest.mark.parametrize("window", [(5.0, 4.0), (0.0, 61.0), 3.0, ("a", "b")])
 def test_bad_windows_are_refused(run, window):
-    with pytest.raises(ModelError, match="leave it out"):
+    with pytest.raises(ModelError, match="leave this value out"):
         figures_of(run).field(window=window)
 
 
