@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -73,13 +75,17 @@ def test_figure_is_drawn(stiction, here):
 
 
 def test_everything_has_a_comparison(stiction, here):
+    begun = time.perf_counter()
     answer = stiction("reproduce", "chains", "--no-figures")
+    took = time.perf_counter() - begun
     assert answer.code == 0, answer
     folders = sorted(p.name for p in (here / "out" / "reproduce-chains").iterdir())
     assert folders == sorted(
         [*(f"figure-{i}" for i in range(2, 11)), "report.html", "table-1", "table-2"]
     )
     root = here / "out" / "reproduce-chains"
+    (wall,) = re.findall(r"; wall_s ([^;<]+)", (root / "report.html").read_text(encoding="utf-8"))
+    assert 0.0 < float(wall) <= took
     rest = rows_of(root / "figure-2")
     corner = rest["ends from which every increase of f moves all masses"]
     assert (corner["paper"], corner["ours"]) == ("the right ends", "lower")

@@ -116,7 +116,9 @@ def test_first_order_velocities():
 def test_long_durations_are_refused_with_the_limit():
     chain = Chain(mass=[1.0, 2.0], stiffness=20.0, law=Coulomb(0.1), load=Constant(3.0))
     x_star = StickSet(chain).sample(1, seed=3)[0]
-    longest = reach(chain, x_star).longest
+    default = reach(chain, x_star)
+    longest = default.longest
+    assert default.duration == 0.5 * longest
     found = reach(chain, x_star, duration=0.99 * longest)
     np.testing.assert_allclose(forward(chain, found)[0], x_star, atol=1e-11)
     with pytest.raises(ModelError, match="change its direction"):

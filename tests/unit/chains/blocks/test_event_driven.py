@@ -8,6 +8,7 @@ from block_cases import REQUEST, SPAN, check_block, check_sizes_and_orders, need
 
 import stiction as st
 from stiction.chains.blocks.event_driven import blocks_of
+from stiction.chains.blocks.replay_kernels import _end_difference
 from stiction.core.run import Request
 
 METHOD = st.chains.EventDriven()
@@ -147,3 +148,22 @@ def test_lines_that_jump_are_left_to_single_runs():
         made = dataclasses.replace(chain, load=load)
         names = ["audit.replay_agrees"]
         assert (blocks_of(made, METHOD, REQUEST, [("law", "mu")], names) is None) == left
+
+
+def test_a_replay_compares_all_ends_of_all_masses():
+    """One entry differs at a time, in places or speeds, or is NaN."""
+    rng = np.random.default_rng(2)
+    goal, (place, speed) = rng.normal(size=(4, 2, 3)), (0.5, 3.0)
+    scales = np.array([place, speed])[:, None]
+    assert _end_difference.plain(goal, goal, place, speed) == 0.0
+    for at in np.ndindex(goal.shape):
+        end = goal.copy()
+        end[at] -= 1.0 + at[0]
+        expected = np.abs((end - goal) / scales).max()
+        assert _end_difference.plain(end, goal, place, speed) == pytest.approx(expected)
+        end[at] = np.nan
+        assert _end_difference.plain(end, goal, place, speed) == np.inf
+    # the largest, wherever it is
+    end = goal + rng.normal(size=goal.shape)
+    expected = np.abs((end - goal) / scales).max()
+    assert _end_difference.plain(end, goal, place, speed) == pytest.approx(expected)

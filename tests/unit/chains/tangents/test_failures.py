@@ -1,9 +1,13 @@
 """Places without a derivative are reported where they are constructed, and nowhere else."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import stiction as st
+from stiction.chains.tangents.event_kernels import _note
+from stiction.chains.tangents.state import START, Failure
 
 MARGIN = 1.1e-8  # of the threshold: what an event function must pass zero by
 
@@ -170,3 +174,12 @@ def test_masses_without_friction():
     assert [one.kind for one in found.failures] == ["mass at rest without friction"]
     np.testing.assert_allclose(found.final_by[0, 0], np.cos(2.0), atol=1e-13)
     assert np.isnan(found.final_by[0, 1])
+
+
+def test_failures_beyond_the_room_are_dropped():
+    log = SimpleNamespace(failure=Failure.table(2), failed=np.zeros(1, np.int64))
+    for k in range(4):
+        _note.plain(log, 0.5 * k, START, k, 1.0 + k, 2.0 + k)
+    assert log.failed[0] == 2
+    rows = [tuple(row[name] for name in log.failure.dtype.names) for row in log.failure]
+    assert rows == [(0.0, 1.0, 2.0, START, 0), (0.5, 2.0, 3.0, START, 1)]
