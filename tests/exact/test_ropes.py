@@ -144,7 +144,9 @@ def test_bad_ropes_are_refused():
     free, line = st.rods.Free(), Straight([1, 0, 0], [1, 0, 1])
     loose = CosseratRod(wire, line, elements=10, left=free, right=free)
     refused("free ends without friction", [first, loose])
-    with pytest.raises(ModelError, match=r"laid_rope.lay: got 0.7 rad; needs up to 0.6"):
+    with pytest.raises(
+        ModelError, match=r"laid_rope.lay: got 0.7 rad; needs an angle up to 0.6 rad"
+    ):
         laid_rope(wire, lay=0.7)
     with pytest.raises(ModelError, match=r"laid_rope.strands"):
         laid_rope(wire, strands=1)

@@ -453,10 +453,8 @@ class PiecewiseSmooth(SwitchingSystem):
         if not self.kinks:
             object.__setattr__(self, "kinks", ())
         if not self.surfaces:
-            needs, why = (
-                "one switching function or several",
-                "a flow switches where a switching function is zero.",
-            )
+            needs = "one switching function or several"
+            why = "a flow switches where a switching function is zero."
             raise ModelError(
                 f"{name}.h", "no function", needs, why, "for example h=lambda x: x[0]."
             )
@@ -498,10 +496,8 @@ class PiecewiseSmooth(SwitchingSystem):
         x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
         object.__setattr__(self, "x0", x0)
         if self.scale is not None:
-            why, try_ = (
-                "the scale multiplies absolute tolerances.",
-                "give the usual size of each state.",
-            )
+            why = "the scale multiplies absolute tolerances."
+            try_ = "give the usual size of each state."
             where = f"{name}.scale"
             size = x0.size + (self.functions.clocked and np.size(self.scale) > x0.size)
             scale = numbers(
