@@ -226,13 +226,7 @@ def follow_path(
 
     Verified by: tests/exact/test_rod_equilibria.py::test_path_through_a_limit_point
     """
-    number(
-        "follow_path.arc",
-        arc,
-        rule="positive",
-        why="steps along the path have this length.",
-        try_="give 0.05.",
-    )
+    number("follow_path.arc", arc, rule="positive", why="a step has a length.", try_="give 0.05.")
     number("follow_path.tolerance", tolerance, rule="positive", why=_BALANCE, try_="give 1e-9.")
     why, each = "the number of equilibria is bounded.", 200.0 * (rod.elements + 1)
     whole("follow_path.max_points", max_points, least=1, each=each, why=why, try_="give 200.")
