@@ -63,7 +63,7 @@ class RecordingWorkspace:
 
     def __init__(self, workspace: Workspace, report: Callable[[], None]) -> None:
         self.workspace, self.report = workspace, report
-        self._analysed = self._indices = np.zeros(0)
+        self._analysed, self._indices = np.zeros(0), np.zeros(0, np.int32)
 
     @property
     def backward(self) -> float:
