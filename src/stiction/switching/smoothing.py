@@ -162,8 +162,8 @@ def smoothed_run(
         smooth_rates(addresses, c.params, x, tanh, width, out, work)
         return out.copy()
 
-    start = system.full_state(system.start_state() if x0 is None else x0, float(time[0]))
     span = (float(time[0]), float(time[-1]))
+    start = system.start_state(span[0]) if x0 is None else system.full_state(x0, span[0])
     answer = solve_ivp(
         rates, span, start, "LSODA", t_eval=time, rtol=rtol, atol=1e-3 * rtol * c.scale
     )

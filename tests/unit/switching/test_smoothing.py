@@ -138,3 +138,16 @@ def test_the_wheel_is_approached_before_the_two_fold():
     assert study.lost == pytest.approx(7.78173816, abs=1e-7)
     # reason: an observed order over one decade, for both shapes
     assert study.order == pytest.approx(np.ones(2), abs=0.05)
+
+
+@pytest.mark.usefixtures("plain_kernels")
+@pytest.mark.parametrize("x0", [None, [0.0]])
+def test_a_forced_flow_starts_at_the_first_time(x0):
+    # x' = cos t from x = 0, far from the surface
+    def field(t, x):
+        return [np.cos(t)]
+
+    flow = st.PiecewiseSmooth(lambda x: x[0] + 9.0, field, field, x0=[0.0])
+    time = np.array([2.0, 3.0])
+    states = st.switching.smoothed_run(flow, st.laws.TanhSign(), 1e-3, time, x0=x0)
+    assert states[-1] == pytest.approx([np.sin(3.0) - np.sin(2.0), 3.0], abs=1e-7)
