@@ -184,8 +184,9 @@ def parameters_of(
         low = given.low if field in _SIGNED else max(given.low, 0.0)
         if not (low < given.high and (given.start is None or given.start >= low)):
             where, got = f"{type(rig).__name__}.{field}", repr(given)
-            needs, why = f"a value above {low:g}", f"a {field} is not negative."
-            raise ModelError(where, got, needs, why, "leave bounds and start out.")
+            needs = f"`high` > {low:g} and, if a start is given, `start` >= {low:g}"
+            why, try_ = f"in this fit {field} is at least {low:g}.", "omit `low`, `high`, `start`."
+            raise ModelError(where, got, needs, why, try_)
         several = field in OF_CURVES and curves > 1
         for k in range(curves if field in OF_CURVES else 1):
             name = f"rig.{field}[{k + 1}]" if several else f"rig.{field}"
