@@ -168,10 +168,7 @@ class _Sample(Design):
                 raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
             if given.count is not None:
                 got, needs = f"a Range with count = {given.count}", "a Range without a count"
-                why = (
-                    f"{type(self).__name__} samples the interval; the number of members of "
-                    "this design is given."
-                )
+                why = f"`members` of {type(self).__name__} is the number of samples."
                 raise ScenarioError(f"fields.{path}", got, needs, why, "leave the count out.")
         points = self._unit_sample(len(fields))
         pairs = enumerate(fields.items())

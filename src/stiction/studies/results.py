@@ -365,7 +365,7 @@ def _array(name: str, value: object, unit: str, meaning: str) -> Result:
         with contextlib.suppress(ValueError):  # lists of different lengths
             values = np.array(value, dtype=np.float64)
     if values is None:
-        needs = "numbers, and lists of equal lengths"
+        needs = "a number, or nested lists of numbers with equal lengths"
         why = "results of members are stored as arrays of numbers."
         try_ = "leave this result out, or compute numbers from it by a function."
         raise ScenarioError(f"results: {name}", repr(value), needs, why, try_)

@@ -94,7 +94,7 @@ def test_saltelli_needs_distinct_members():
         (
             LatinHypercube(8),
             {"a": Range(1.0, 2.0, 5)},
-            "the number of members of this design is given",
+            "`members` of LatinHypercube is the number of samples",
         ),
         (Grid(), {"a": range(10**6), "b": range(10**6)}, "memory|GiB"),
     ],

@@ -131,6 +131,8 @@ class Predictor:
             has_speeds = isinstance(rig, ImposedSlip) and curve.velocity is not None
             if not has_speeds or name in _STATE_LAWS:
                 why = f"{name} depends on the slip speed, which follows from times."
+                if name in _STATE_LAWS:
+                    why = f"the state of {name} is integrated over time."
                 raise ModelError("Curve.time", "none", "times [s]", why, "measure the times.")
         follows = isinstance(rig, SpringDrive) or name in _STATE_LAWS
         if curve.time is None and curve.displacement is None and follows:

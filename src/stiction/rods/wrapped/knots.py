@@ -1,6 +1,7 @@
 """Ready systems of rods in contact with themselves: overhand knots, plectonemes.
 
-Each function returns one straight rod on a given curve, from which `Quasistatic` finds equilibria.
+Each function returns one rod that is straight without load, laid on a given curve, from which
+`Quasistatic` finds equilibria.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ Floats = npt.NDArray[np.float64]
 # distance of the strands of the braid from its middle, and width of the smoothing, over the radius
 # of the rod. Chosen: the given curve must not touch itself
 _BRAID, _SMOOTH = 1.35, 1.0
-# half lengths of the first and of each further turn of the braid, over the square root of the radii
-# of rod and loop. Chosen; pi over the wave number of the double helix in equilibrium
+# half lengths of the first and of each further turn of the braid, over the square root of the
+# product of the radii of rod and loop. Chosen; pi over the wave number of the double helix in
+# equilibrium
 _FIRST_TURN, _HALF_TURN = 2.0, np.pi * 12.0**0.25
 # least radius of the loop over that of the rod. Chosen
 _LEAST_LOOP = 6.0

@@ -317,7 +317,8 @@ def line_orbits(
     wheel.only_for_the_paper_law("line_orbits")
     given: object = rule
     if not isinstance(given, Rule):
-        why, try_ = "the rule selects an exit direction at each return.", "give AlwaysSlip()."
+        why = "the rule selects an exit direction at each return."
+        try_ = f"give AlwaysSlip() of {__name__}."
         raise ModelError("line_orbits.rule", repr(rule), "a Rule", why, try_)
     why = "the same seed repeats the random choices."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
