@@ -86,7 +86,7 @@ def test_each_turn_is_met_once():
         ),
         (
             {"post": st.rods.CylinderPartner([0, 0, 0], [0, 0, 0.3], 1.0)},
-            r"hitch.post: got 0.3 m long; needs at least 0.4",
+            r"hitch.post: got a post that is 0.3 m long; needs at least 0.4",
         ),
         ({"section": st.rods.GivenSection(1e2, 1e2, 1.0, 1.0)}, r"hitch.section: .*without a rad"),
     ],

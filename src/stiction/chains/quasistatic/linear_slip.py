@@ -108,8 +108,7 @@ class LinearSlip(SlipMotion):
             "load": float(frame.segments.at(t)),
             "x": (s.y + frame.belt * t).tolist(),
         }
-        units = {"drive": "N", "bound": "N", "load": "N", "x": "m"}
-        s.losses.append(Loss(t, "no_continuation", where, "the run ends here", units))
+        s.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
         return Status.NO_CONTINUATION
 
     # ---- the motion

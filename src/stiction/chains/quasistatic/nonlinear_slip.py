@@ -200,8 +200,7 @@ class NonlinearSlip(SlipMotion):
                 "load": float(frame.segments.at(t)),
                 "x": (s.y + frame.belt * t).tolist(),
             }
-            choice, units = self._continuation(s), {"velocities": "m/s", "load": "N", "x": "m"}
-            s.losses.append(Loss(t, "quasistatic_branches", where, choice, units))
+            s.losses.append(Loss(t, "quasistatic_branches", where, self._continuation(s)))
         self.open = bool(others)
 
     def _continuation(self, s: Stepper) -> str:
@@ -221,8 +220,7 @@ class NonlinearSlip(SlipMotion):
             "note": f"other branches are searched for up to {MOST_MASSES} masses only",
         }
         continuation = "jumped to the branch that small inertia selects"
-        units = {"velocities": "m/s", "load": "N", "drive": "N"}
-        s.losses.append(Loss(s.t, "quasistatic_branches", where, continuation, units))
+        s.losses.append(Loss(s.t, "quasistatic_branches", where, continuation))
 
     def reserves(self, force: Floats) -> Floats:
         """Return the distances to the two forces at which branches of one mass appear or vanish."""

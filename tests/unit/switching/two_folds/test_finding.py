@@ -446,7 +446,7 @@ def test_more_states_give_the_nearest():
         (lambda: two_fold(NormalForm(1.0, 1.0), (0.0, 0.0, 0.0), surface=1), "surface"),
         (lambda: two_fold(TwoBlockStickSlip(), np.zeros(4), surface=2), "surface"),
         (lambda: all_two_folds(NormalForm(1.0, 1.0), (0.0,) * 3, (0.0,) * 3), "lower < upper"),
-        (lambda: all_two_folds(NormalForm(1.0, 1.0), (0.0,) * 3, (1.0,) * 3, n=0), "searches"),
+        (lambda: all_two_folds(NormalForm(1.0, 1.0), (0.0,) * 3, (1.0,) * 3, n=0), "each search"),
     ],
 )
 def test_bad_input_is_refused(call, word):
