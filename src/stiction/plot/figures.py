@@ -106,16 +106,11 @@ class Figures(Animated):
         """
         got, needs = f"a run of {self.run.system_name!r}", "a run of a system that has an animation"
         why = "each system defines its own animation, and this one has none."
-        raise ModelError(
-            "animate", got, needs, why, f"draw one of the figures {', '.join(self.NAMES)}."
-        )
+        raise ModelError("animate", got, needs, why, f"draw one of {', '.join(self.NAMES)}.")
 
     def __call__(self, *_args: object, **_options: object) -> NoReturn:
         """Refuse `run.plot()`: each figure is a separate method."""
-        try_ = (
-            f"run.plot.{(*self.default, *self.NAMES)[0]}(); the figures are: "
-            f"{', '.join(self.NAMES)}."
-        )
+        try_ = f"run.plot.{(*self.default, *self.NAMES)[0]}(); figures: {', '.join(self.NAMES)}."
         needs = "the name of a figure; every figure is a method of `run.plot`"
         raise ModelError("plot", "run.plot(...)", needs, "a run has several figures.", try_)
 

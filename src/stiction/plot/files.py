@@ -38,10 +38,7 @@ def check_looks(format: str, dpi: float | None = None) -> float:
         raise ModelError("format", repr(format), needs, why, try_)
     if dpi is not None and not 10.0 <= dpi <= _MOST_DPI:
         needs = f"a number from 10 to {_MOST_DPI:g}"
-        why = (
-            "a figure is some inches wide: with fewer dots it is not legible, with more it "
-            "exceeds the memory."
-        )
+        why = "a figure of some inches is not legible with fewer dots, and too large with more."
         raise ModelError("dpi", f"{dpi:g}", needs, why, "for example 300 for print.")
     return _DPI if dpi is None else float(dpi)
 

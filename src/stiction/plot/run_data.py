@@ -49,9 +49,7 @@ class RunData:
             got = f"a run of {self.run.system_name} without {', '.join(missing)}"
             needs = "the saved variables " + ", ".join(self.NEEDED)
             why = f"the figures of {self.FAMILY} are drawn from these variables."
-            raise ModelError(
-                "plot", got, needs, why, "solve the system again, and save the run unchanged."
-            )
+            raise ModelError("plot", got, needs, why, "solve again, and save the whole run.")
 
     @property
     def time_word(self) -> str:

@@ -46,10 +46,7 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
     Verified by: tests/unit/plot/player/test_writing.py::test_every_format_is_written
     """
     kind = _checked(path)
-    why, try_ = (
-        "the duration and the rate set the number of frames.",
-        "for example seconds=8.0, fps=20.",
-    )
+    why, try_ = "both values set the number of frames.", "for example seconds=8.0, fps=20."
     for name, value, unit in (("seconds", seconds, "s"), ("fps", fps, "1/s")):
         number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
     fps = min(fps, _MOST_GIF_FPS) if kind == ".gif" else fps

@@ -232,9 +232,9 @@ def _neighbours(
     raise SolveError(
         explain(
             "exponent",
-            "two neighbouring orbits whose waves have different numbers of cubic pieces for "
+            "two neighbouring orbits whose waves have different numbers of cubic segments for "
             f"{_TRIES} steps",
-            "equal numbers of pieces",
+            "equal numbers of segments",
             "the state of the neighbour is interpolated to renormalise its distance.",
             "give a smaller `size`, or another step, as by method=Characteristics(step=4e-3).",
         )

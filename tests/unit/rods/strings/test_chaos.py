@@ -205,7 +205,7 @@ def test_strings_that_no_path_can_follow_are_refused():
     with pytest.raises(st.ModelError, match="Try: give 150"):
         exponent(SAME, -1.0)
     # a neighbour at a distance of a step
-    with pytest.raises(st.SolveError, match="different numbers of cubic pieces"):
+    with pytest.raises(st.SolveError, match="different numbers of cubic segments"):
         exponent(STRONG, 20.0, method=CRUDE, size=1e-2)
 
 
