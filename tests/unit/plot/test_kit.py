@@ -59,5 +59,5 @@ def test_a_system_without_animation_says_so(baseline, tmp_path):
 
 
 def test_calling_the_figures_names_them(baseline):
-    with pytest.raises(ModelError, match=r"run\.plot\.motion\(\); the figures are: motion, "):
+    with pytest.raises(ModelError, match=r"run\.plot\.motion\(\); figures: motion, "):
         baseline.plot()
