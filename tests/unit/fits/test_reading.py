@@ -331,6 +331,7 @@ def test_bad_rows_are_refused(tmp_path, spoil, words):
         ("time [s],displacement [um],force [m]", "is not a unit of force"),
         ("time [s],displacement [um],force", "without a unit"),
         ("time [s],displacement [um],voltage [V]", r"voltage \[V\]; needs a column of force"),
+        ("time [s],Weg [mm],force [N]", r"Weg \[mm\], force \[N\]; needs a column of displacement"),
         ("time [s],force [N],F [mN]", "both columns may be the force"),
         ("0.0,1.0,2.0", "a header"),
         ("time [s] displacement force", "columns separated"),

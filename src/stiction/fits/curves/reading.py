@@ -162,6 +162,13 @@ def _made(
             "name the column of the force by --column force=NAME.",
         )
         raise ModelError("data", got, needs, why, try_)
+    if not {"displacement", "velocity"} & set(made):
+        got, needs = "columns " + ", ".join(names), "a column of displacement, or of velocity"
+        why, try_ = (
+            "the friction force depends on the motion.",
+            "name the column of the motion, for example by --column displacement=NAME.",
+        )
+        raise ModelError("data", got, needs, why, try_)
     fields: dict[str, Any] = {**made}
     if "normal_force" in fields and fields["normal_force"].ndim == 0:
         fields["normal_force"] = float(fields["normal_force"])
