@@ -142,7 +142,7 @@ def test_smooth_bifurcations(field, kind):
     assert [one.kind for one in branch.bifurcations] == [kind]
     assert branch.bifurcations[0].value == pytest.approx(0.0, abs=1e-10)
     assert all("reached" in end for end in branch.ends)
-    assert kind in repr(branch)
+    assert f"  {kind} at p.mu = " in repr(branch)
     assert "Equilibrium" in repr(point)
 
 

@@ -58,7 +58,7 @@ _BUMP = Positive("1", "the contact acts over this width.", _TRY)
 _CELLS = Count(4, "the cells resolve the bump.", most=MOST_CELLS)
 _CROSSING = Positive(
     "1",
-    "the unit of the step is the time in which the faster wave crosses the bump.",
+    "a step of 1 is the time in which the faster wave crosses the width of the bump.",
     "give 0.2.",
     most=1.0,
 )

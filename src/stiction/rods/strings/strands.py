@@ -315,7 +315,7 @@ def extrapolated(
 
 
 _WHEN = "runs start at 0."
-_CROSSED = "the unit of the step is the time in which the faster wave crosses the width."
+_CROSSED = "a step of 1 is the time in which the faster wave crosses the width of the bump."
 _ORDER = "the runs save their states in this order."
 
 

@@ -267,7 +267,7 @@ def vector_motion(
     times = numbers("vector_motion.time", time, per="saved state", why=why, try_=try_)
     if np.any(np.diff(times) <= 0.0):
         raise ModelError("vector_motion.time", "times out of order", "increasing times", why, try_)
-    why = "the unit of the step is the time in which the fastest wave crosses the width."
+    why = "a step of 1 is the time in which the fastest wave crosses the width of the bump."
     step = number("vector_motion.step", step, rule="positive", why=why, try_="give 0.2.")
     if step > 1.0:
         raise ModelError("vector_motion.step", step, "at most 1", why, "give 0.2.")

@@ -134,21 +134,16 @@ def clean_boundaries(value: object) -> dict[str, Ints]:
     checked = {}
     for name, facets in value.items():
         where = f"Mesh.boundaries[{name!r}]"
-        why, needs = "a boundary is made of edges of cells.", "whole numbers (k, 2), k >= 1"
+        why = "a boundary is made of edges of cells."
+        needs = "whole numbers of shape (k, 2), k >= 1"
+        try_ = "give one row per edge: the number of its cell, its number within this cell."
         try:
             array = np.array(facets)
         except ValueError as error:
-            try_ = "give the numbers of the cell and of its edge for each edge."
             raise ModelError(where, "ragged rows", needs, why, try_) from error
         if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
             got = "no edges" if array.size == 0 else f"an array of shape {array.shape}"
-            raise ModelError(
-                where,
-                got,
-                needs,
-                why,
-                "give the numbers of the cell and of its edge for each edge.",
-            )
+            raise ModelError(where, got, needs, why, try_)
         if array.dtype.kind not in "iu":
             raise ModelError(
                 where, f"{array.dtype} numbers", needs, why, "convert the numbers to integers."

@@ -93,10 +93,10 @@ class EquilibriumBranch:
             f"  first end: {self.ends[0]}",
             f"  last end: {self.ends[1]}",
         ]
-        lines += [
-            f"  {one.kind} of a {one.equilibrium.kind} at {self.parameter} = {one.value:.12g}"
-            for one in self.bifurcations
-        ]
+        for one in self.bifurcations:
+            # at a fold or a Hopf bifurcation the eigenvalues determine no other type
+            of = "" if one.kind in ("fold", "Hopf") else f" of a {one.equilibrium.kind}"
+            lines.append(f"  {one.kind}{of} at {self.parameter} = {one.value:.12g}")
         return "\n".join(lines) + ">"
 
 

@@ -75,10 +75,11 @@ class Equilibrium:
 
     @property
     def kind(self) -> str:
-        """Node, focus or saddle.
+        """Saddle, node, focus or non-hyperbolic point.
 
-        A non-hyperbolic point, such as a centre, if without being a saddle it has eigenvalues on
-        the imaginary axis within rounding: they decide neither type nor stability.
+        A saddle has eigenvalues with negative and with positive real parts. Any other point with an
+        eigenvalue on the imaginary axis (within rounding), such as a centre, is non-hyperbolic: its
+        eigenvalues do not determine its type.
         """
         growth = self._growth
         if growth.min(initial=0.0) < 0.0 < growth.max(initial=0.0):
